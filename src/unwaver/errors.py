@@ -1,0 +1,77 @@
+"""Everything that can go wrong and was foreseen.
+
+    UnwaverError            message, hint, file, line; becomes one short message for the user
+    ├── UsageError          the call is wrong: unknown suite, bad option             exit 2
+    ├── DataError           a file is missing or a row in it is bad                  exit 2
+    ├── ModelError          the model cannot be loaded or asked                      exit 2
+    └── StoreError          the answer store is damaged or cannot be written         exit 2
+        └── StoreFull       nothing more can be written; what was written is safe    exit 3
+
+Anything else that escapes is a bug and exits with 70.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class UnwaverError(Exception):
+    """An error a user can act on: what happened, where, and what to do next."""
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        file: str | Path | None = None,
+        line: int | None = None,
+    ):
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.file = None if file is None else str(file)
+        self.line = line
+
+    def __str__(self) -> str:
+        where = "" if self.file is None else self.file + ("" if self.line is None else f":{self.line}") + ": "
+        return where + self.message
+
+    def as_dict(self) -> dict[str, object]:
+        return {"message": self.message, "hint": self.hint, "file": self.file, "line": self.line}
+
+
+class UsageError(UnwaverError):
+    pass
+
+
+class DataError(UnwaverError):
+    pass
+
+
+class ModelError(UnwaverError):
+    pass
+
+
+class StoreError(UnwaverError):
+    pass
+
+
+class StoreFull(StoreError):
+    exit_code = 3
+
+
+def missing_extra(library: str, extra: str) -> ModelError:
+    return ModelError(f"{library} is not installed", hint=f"pip install 'unwaver[{extra}]'")
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """A hint with the nearest known names: near("becl", ["becel", "calm"]) -> "did you mean becel?"."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return "known: " + ", ".join(names[:20]) + (" …" if len(names) > 20 else "")

@@ -1,0 +1,97 @@
+"""What all Hugging Face back ends share: device, weights, and batches of similar length."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from unwaver.errors import ModelError, missing_extra
+
+WEIGHT_FILES = ("*.safetensors", "*.bin", "*.gguf")
+
+
+def import_torch() -> Any:
+    # Tokenisers fork-warn when their thread pool was used before; we never fork with work under way.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    try:
+        import torch
+        import transformers
+    except ImportError as e:
+        raise missing_extra(e.name or "torch", "hf") from e
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    return torch
+
+
+def pick_device(torch: Any, device: str | None) -> str:
+    """The device asked for, else CUDA, else Apple's MPS, else the CPU."""
+    if device is None:
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as e:
+        first_line = str(e).split("\n", 1)[0]
+        raise ModelError(f"device {device} cannot be used here: {first_line}", hint="try --device cpu") from e
+    return device
+
+
+def pick_dtype(torch: Any, device: str, dtype: str | None) -> Any:
+    """float32 on a CPU whatever the checkpoint stores; elsewhere what the checkpoint stores ("auto")."""
+    if dtype is None:
+        return torch.float32 if device == "cpu" else "auto"
+    known = {"float32", "float16", "bfloat16", "auto"}
+    if dtype not in known:
+        raise ModelError(f"unknown dtype {dtype}", hint="known: " + ", ".join(sorted(known)))
+    return "auto" if dtype == "auto" else getattr(torch, dtype)
+
+
+def folder_identity(folder: Path) -> str:
+    """A hash of the weights, the configuration and the tokeniser of a local model folder."""
+    weights = sorted(p for pattern in WEIGHT_FILES for p in folder.glob(pattern))
+    if not weights:
+        raise ModelError(
+            f"{folder} holds no weights ({', '.join(WEIGHT_FILES)})",
+            hint="is this the folder of a saved model?",
+        )
+    digest = hashlib.sha256()
+    for path in [*sorted(folder.glob("*.json")), *weights]:
+        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as f:
+            digest.update(hashlib.file_digest(f, "sha256").digest())
+    return "sha256:" + digest.hexdigest()
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    try:
+        config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(
+            f"{folder} has no config.json", hint="give a folder that save_pretrained wrote"
+        ) from None
+    except (ValueError, OSError) as e:
+        raise ModelError(f"config.json cannot be read: {e}", file=path) from e
+    return config
+
+
+def length_batches(lengths: Sequence[int], budget: int, most: int = 256) -> Iterator[list[int]]:
+    """Indices in batches of similar length, longest first: one that does not fit in memory shows at once.
+
+    A batch holds at most `budget` tokens after padding and at most `most` rows, and at least one row:
+    length_batches([3, 9, 4, 8], 18) -> [1, 3], [2, 0].
+    """
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        widest = lengths[batch[0]] if batch else lengths[index]
+        if batch and (len(batch) >= most or widest * (len(batch) + 1) > budget):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch

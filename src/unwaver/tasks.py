@@ -1,0 +1,164 @@
+"""Tasks: short declarative entries (tasks.toml), and how an item becomes what a model reads."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from unwaver.errors import DataError, UsageError, near
+from unwaver.types import Item
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the fields of an item are laid out: `segments` for classifiers, `prompt` for language models."""
+
+    segments: tuple[str, ...]
+    prompt: str
+    words: tuple[str, ...]
+    version: int = 1
+    indicators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Relation:
+    labels: tuple[str, ...] = ()  # labels an original may have; none = any
+    to: str | None = None  # label of the variant, where the relation implies one
+
+
+@dataclass(frozen=True)
+class Task:
+    name: str
+    type: str
+    fields: tuple[str, ...]
+    modified: str
+    labels: tuple[str, ...]
+    form: Form
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    invalid: Mapping[str, str] = field(default_factory=dict)
+
+    def form_of(self, item: Item) -> Form:
+        return self.form if not item.template else self.forms[item.template]
+
+    def check_relation(self, kind: str) -> None:
+        """Refuse a relation that does not hold for this task, with the reason."""
+        if kind in self.invalid:
+            raise UsageError(
+                f"{kind} does not hold for {self.name}: {self.invalid[kind]}",
+                hint=f"valid for {self.name}: {', '.join(self.relations) or 'any relation of your own'}",
+            )
+
+
+@cache
+def built_in() -> Mapping[str, Task]:
+    text = resources.files("unwaver").joinpath("tasks.toml").read_text(encoding="utf-8")
+    return parse_tasks(tomllib.loads(text))
+
+
+def task_named(name: str) -> Task:
+    tasks = built_in()
+    if name not in tasks:
+        raise UsageError(f"unknown task {name}", hint=near(name, tasks))
+    return tasks[name]
+
+
+def plain_task(name: str, fields: Sequence[str], labels: Sequence[str]) -> Task:
+    """The task of a user's own file that names no built-in one: the fields in order, the labels as words."""
+    prompt = "\n".join("{" + f + "}" for f in fields)
+    if labels:
+        prompt += "\nAnswer with one of: " + ", ".join(labels) + ".\nAnswer:"
+    form = Form(segments=tuple("{" + f + "}" for f in fields), prompt=prompt, words=tuple(labels))
+    return Task(name, "own", tuple(fields), fields[-1], tuple(labels), form)
+
+
+def parse_tasks(entries: Mapping[str, Any], file: str | Path | None = None) -> dict[str, Task]:
+    tasks: dict[str, Task] = {}
+    for name, entry in entries.items():
+        if "like" in entry:
+            if entry["like"] not in tasks:
+                raise DataError(
+                    f"[{name}] is like an unknown task {entry['like']}",
+                    hint=near(entry["like"], tasks),
+                    file=file,
+                )
+            like = tasks[entry["like"]]
+            forms = {n: _form(f, like.form) for n, f in entry.get("forms", {}).items()}
+            tasks[name] = replace(like, name=name, forms={**like.forms, **forms})
+        else:
+            tasks[name] = _task(name, entry, file)
+    return tasks
+
+
+def _task(name: str, entry: Mapping[str, Any], file: str | Path | None) -> Task:
+    missing = [k for k in ("fields", "labels", "prompt") if k not in entry]
+    if missing:
+        raise DataError(
+            f"task [{name}] has no {', '.join(missing)}",
+            file=file,
+            hint="a task needs: fields, labels, prompt",
+        )
+    form = _form(entry, None)
+    return Task(
+        name=name,
+        type=entry.get("type", "own"),
+        fields=tuple(entry["fields"]),
+        modified=entry.get("modified", entry["fields"][-1]),
+        labels=tuple(entry["labels"]),
+        form=form,
+        forms={n: _form(f, form) for n, f in entry.get("forms", {}).items()},
+        relations={
+            k: Relation(tuple(r.get("labels", ())), r.get("to"))
+            for k, r in entry.get("relations", {}).items()
+        },
+        invalid=dict(entry.get("invalid", {})),
+    )
+
+
+def _form(entry: Mapping[str, Any], base: Form | None) -> Form:
+    if base is None:
+        segments = entry.get("segments", ["{" + f + "}" for f in entry["fields"]])
+        words, version = entry.get("words", entry["labels"]), 1
+    else:  # a second form: the texts arrive as `first` and `second`, rendered
+        segments = entry.get("segments", ["{first}", "{second}"])
+        words, version = entry.get("words", base.words), base.version
+    return Form(
+        segments=tuple(segments),
+        prompt=entry["prompt"].removeprefix("\n"),
+        words=tuple(words),
+        version=entry.get("version", version),
+        indicators=tuple(entry.get("indicators", ())),
+    )
+
+
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+def fill(template: str, fields: Mapping[str, str]) -> str:
+    """fill("{a} and {b}", {"a": "x", "b": "{a}"}) -> "x and {a}": values are never read as templates."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in fields:
+            raise UsageError(
+                f"the template asks for {{{match[1]}}}, which the item does not have",
+                hint="fields here: " + ", ".join(fields),
+            )
+        return fields[match[1]]
+
+    return _FIELD.sub(value, template)
+
+
+def segments_of(item: Item, form: Form) -> tuple[str, ...]:
+    return tuple(fill(s, item.fields) for s in form.segments)
+
+
+def prompt_of(item: Item, form: Form, shots: Sequence[tuple[Item, str]] = ()) -> str:
+    """The prompt, after solved examples in the same form: `shots` are (item, label)."""
+    solved = [f"{fill(form.prompt, s.fields)} {form.words[s.choices.index(label)]}\n\n" for s, label in shots]
+    return "".join(solved) + fill(form.prompt, item.fields)

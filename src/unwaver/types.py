@@ -1,0 +1,154 @@
+"""The nouns. Everything else in unwaver is a function from some of these to others.
+
+    suite or file -> Group(Item, …) -> Request -> Model -> Answer -> table -> Metric -> Score
+
+This file imports nothing of unwaver's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+Role = Literal["original", "variant", "conclusion"]
+Expect = Literal["same", "different", "implied", "bucket"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question as a model sees it.
+
+    `fields` are the texts by name; `template` names how they become segments (for classifiers) and a
+    prompt (for language models), the task's own by default. `accepted` is a set: "not entailment"
+    accepts two labels; empty means that the right answer is not known.
+    """
+
+    id: str
+    task: str
+    role: Role
+    fields: Mapping[str, str]
+    choices: tuple[str, ...] = ()  # none = free text
+    accepted: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Items that must stand in one relation: original first, or premises first and the conclusion last.
+
+    `cluster` names the connected component of groups that share an original: the unit that intervals
+    resample. "" means that the group stands alone.
+    """
+
+    id: str
+    suite: str
+    task: str
+    kind: str
+    expect: Expect
+    items: tuple[Item, ...]
+    cluster: str = ""
+    tag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An item put to a model. `Model.reads` says which of the texts are part of the question."""
+
+    task: str
+    segments: tuple[str, ...]  # what a classifier reads
+    prompt: str  # what a language model reads
+    choices: tuple[str, ...]  # the labels
+    words: tuple[str, ...]  # what a language model writes for each label, aligned with choices
+    item: str = ""
+    replicate: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, raw. The label is read from it later, in the table, so that a new way of reading asks
+    nothing: from `text` where there is one, else the choice with the greatest log-probability."""
+
+    text: str | None = None
+    logprobs: tuple[float, ...] = ()  # summed log-probability of each choice
+    tokens: tuple[int, ...] = ()  # tokens of each choice, for length normalisation
+    usage: tuple[int, int] | None = None  # prompt tokens, completion tokens
+    finish: str = ""
+    truncated: bool = False
+    error: str | None = None
+
+
+Batch = list[tuple[int, Answer]]
+
+
+@runtime_checkable
+class Model(Protocol):
+    """The one seam to the outside.
+
+    `identity` and `settings` (only what can change an answer) go into the answer key, with the request
+    fields named in `reads`. `answer` yields batches of (index into requests, Answer) in any order: a batch
+    is what is committed to the store at once. An Answer with `error` is a call that failed for good.
+    """
+
+    name: str
+    identity: str
+    method: str
+    settings: Mapping[str, object]
+    reads: tuple[str, ...]
+    deterministic: bool
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Batch]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One line of a report. Values are fractions, None where undefined.
+
+    counted + not_applicable + failed + not_asked = groups, all of them numbers of groups; `unreadable` and
+    `truncated` are the groups with at least one such answer.
+    """
+
+    suite: str
+    task: str
+    kind: str
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    groups: int
+    counted: int
+    not_applicable: int
+    unreadable: int
+    failed: int
+    not_asked: int
+    truncated: int
+    accuracy: float | None
+    model: str
+    method: str
+    given: str | None = None
+    better: Literal["low", "high", ""] = ""
+    interval: str | None = None  # exact, bootstrap
+    clusters: int = 0
+    unreadable_as: Literal["violation", "skipped"] = "violation"
+    flags: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Published sets, or a user's own file, as groups: `cases` are the kinds of each task, in order.
+
+    `groups(task, kind)` yields in file order and raises DataError naming the file that is missing.
+    `examples(task)` yields labelled items that may serve as solved examples in a prompt. `notes(task, kind)`
+    says what a reader of the result must know about how the groups were made. `tasks` are those that are
+    not built in.
+    """
+
+    name: str
+    cases: Mapping[str, tuple[str, ...]]
+    groups: Callable[[str, str], Iterator[Group]]
+    examples: Callable[[str], Iterator[Item]]
+    notes: Callable[[str, str], list[str]]
+    tasks: Mapping[str, Any] = field(default_factory=dict)
