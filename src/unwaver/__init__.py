@@ -1,3 +1,60 @@
-"""unwaver measures how consistent a language model is."""
+"""unwaver measures how consistent a language model is.
+
+    import unwaver
+    result = unwaver.run("sample", "fake/random")       # ask a model, keep the answers, score them
+    result = unwaver.score(table)                       # score answers you already have
+    print(result); result.find("tau", task="snli", kind="semantic").value
+
+Names are imported when they are first used, so that `import unwaver` costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unwaver.config import Config as Config
+    from unwaver.engine import run as run
+    from unwaver.engine import score as score
+    from unwaver.errors import UnwaverError as UnwaverError
+    from unwaver.result import Result as Result
+    from unwaver.types import Answer as Answer
+    from unwaver.types import Group as Group
+    from unwaver.types import Item as Item
+    from unwaver.types import Model as Model
+    from unwaver.types import Request as Request
+    from unwaver.types import Score as Score
+    from unwaver.types import Suite as Suite
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Answer": "types",
+    "Config": "config",
+    "Group": "types",
+    "Item": "types",
+    "Model": "types",
+    "Request": "types",
+    "Result": "result",
+    "Score": "types",
+    "Suite": "types",
+    "UnwaverError": "errors",
+    "run": "engine",
+    "score": "engine",
+}
+
+__all__ = sorted([*_HOMES, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unwaver' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"unwaver.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -22,7 +22,7 @@ class Form:
     segments: tuple[str, ...]
     prompt: str
     words: tuple[str, ...]
-    version: int = 1
+    version: str = "1"
     indicators: tuple[str, ...] = ()
 
 
@@ -114,8 +114,7 @@ def _task(name: str, entry: Mapping[str, Any], file: str | Path | None) -> Task:
         form=form,
         forms={n: _form(f, form) for n, f in entry.get("forms", {}).items()},
         relations={
-            k: Relation(tuple(r.get("labels", ())), r.get("to"))
-            for k, r in entry.get("relations", {}).items()
+            k: Relation(tuple(r.get("labels", ())), r.get("to")) for k, r in entry.get("relations", {}).items()
         },
         invalid=dict(entry.get("invalid", {})),
     )
@@ -124,7 +123,7 @@ def _task(name: str, entry: Mapping[str, Any], file: str | Path | None) -> Task:
 def _form(entry: Mapping[str, Any], base: Form | None) -> Form:
     if base is None:
         segments = entry.get("segments", ["{" + f + "}" for f in entry["fields"]])
-        words, version = entry.get("words", entry["labels"]), 1
+        words, version = entry.get("words", entry["labels"]), "1"
     else:  # a second form: the texts arrive as `first` and `second`, rendered
         segments = entry.get("segments", ["{first}", "{second}"])
         words, version = entry.get("words", base.words), base.version
@@ -132,7 +131,7 @@ def _form(entry: Mapping[str, Any], base: Form | None) -> Form:
         segments=tuple(segments),
         prompt=entry["prompt"].removeprefix("\n"),
         words=tuple(words),
-        version=entry.get("version", version),
+        version=str(entry.get("version", version)),
         indicators=tuple(entry.get("indicators", ())),
     )
 
@@ -152,6 +151,43 @@ def fill(template: str, fields: Mapping[str, str]) -> str:
         return fields[match[1]]
 
     return _FIELD.sub(value, template)
+
+
+def read_templates(path: Path) -> dict[str, dict[str, Any]]:
+    """Prompt templates that replace the built-in ones: a .toml with `prompt` and `words` for each task, or a
+    plain text that is the prompt of every task ("*")."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        entries = tomllib.loads(text) if path.suffix == ".toml" else {"*": {"prompt": text.rstrip("\n")}}
+    except (OSError, UnicodeDecodeError) as e:
+        reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
+        raise DataError(f"the template cannot be read: {reason}", file=path, hint="check --template") from None
+    except tomllib.TOMLDecodeError as e:
+        raise DataError(f"no TOML: {e}", file=path, hint="write [task] and below it prompt = ...") from None
+    for name, entry in entries.items():
+        strange = set(entry) - {"prompt", "words", "version"} if isinstance(entry, dict) else {name}
+        if strange or not isinstance(entry.get("prompt", ""), str):
+            raise DataError(
+                f"[{name}] of a template takes prompt, words and version, found {', '.join(sorted(strange))}",
+                file=path,
+                hint="see docs/formats.md",
+            )
+    return entries
+
+
+def with_template(form: Form, task: Task, templates: Mapping[str, Mapping[str, Any]]) -> Form:
+    """The form with the prompt and words that a template of the user's gives for this task."""
+    entry = templates.get(task.name) or templates.get("*")
+    if not entry:
+        return form
+    words = tuple(entry.get("words", form.words))
+    if len(words) != len(task.labels):
+        raise UsageError(
+            f"the template gives {len(words)} words for the {len(task.labels)} labels of {task.name}",
+            hint="one word for each of: " + ", ".join(task.labels),
+        )
+    prompt = entry.get("prompt", form.prompt).removeprefix("\n")
+    return replace(form, prompt=prompt, words=words, version=str(entry.get("version", "own")))
 
 
 def segments_of(item: Item, form: Form) -> tuple[str, ...]:

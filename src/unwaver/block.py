@@ -1,0 +1,158 @@
+"""One block of a table – the answers of one model about one suite/task/kind – as NumPy columns.
+
+Metrics read a Block and give one value per group. Rows are answers; a *trial* is one replicate of one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from unwaver.stats import Floats, Reduce
+
+Bools = NDArray[np.bool_]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    suite: str
+    task: str
+    kind: str
+    model: str
+    method: str
+    expect: str
+    labels: list[str]  # label of each code
+    groups: int
+    trials: int
+    # one entry a row
+    group: Codes
+    trial: Codes
+    target: Bools  # variant or conclusion, not original
+    code: Codes  # -1: no readable label
+    right: Floats  # 1, 0 or NaN where the right answer is not known; unreadable is wrong
+    gold: pl.Series
+    probs: pl.Series
+    # one entry a group
+    cluster: Codes
+    failed: Bools
+    not_asked: Bools
+    unreadable: Bools
+    truncated: Bools
+
+    @property
+    def complete(self) -> Bools:
+        return ~(self.failed | self.not_asked)
+
+    def per_group(self, values: Floats, rows: Bools) -> Floats:
+        """The mean of row values over the chosen rows of each group, NaN where a group has none."""
+        rows = rows & ~np.isnan(values)
+        counts = np.bincount(self.group[rows], minlength=self.groups)
+        sums = np.bincount(self.group[rows], weights=values[rows], minlength=self.groups)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sums / counts, dtype=np.float64)
+
+    @cached_property
+    def first_original(self) -> Codes:
+        """The label code of the first original of each trial; -1 unreadable, -2 there is none."""
+        codes = np.full(self.trials, -2)
+        originals = np.flatnonzero(~self.target)[::-1]  # the first is written last
+        codes[self.trial[originals]] = self.code[originals]
+        return codes
+
+    @cached_property
+    def originals_right(self) -> Bools:
+        """Per trial: there is an original, and every one was answered right. Unknown gold is not right."""
+        originals = ~self.target
+        right = np.zeros(self.trials, dtype=bool)
+        right[self.trial[originals]] = True
+        right[self.trial[originals & (self.right != 1.0)]] = False
+        return right
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A value per group, NaN where it does not apply, and how the values are reduced (None: the mean).
+
+    `values` may have several columns of statistics for `reduce`. `skippable`: an unreadable answer violates
+    by convention, and the value without such groups is another number that is shown beside it.
+    """
+
+    name: str
+    values: Callable[[Block], Floats]
+    better: Literal["low", "high", ""] = ""
+    reduce: Reduce | None = None
+    given: str | None = None
+    share: bool = True
+    skippable: bool = False
+
+
+def block_of(frame: pl.DataFrame) -> Block:
+    """The block of a frame (table.SCHEMA) whose rows all have the same suite, task, kind, model, method."""
+    first = frame.row(0, named=True)
+    group, groups = _codes(frame["group"])
+    if frame["cluster"].equals(frame["group"]):
+        cluster = np.arange(groups)
+    else:
+        cluster = np.empty(groups, dtype=np.int64)
+        cluster[group] = _codes(frame["cluster"])[0]
+    replicate = frame["replicate"].to_numpy()
+    replicates = int(replicate.max()) + 1
+    labels = frame["label"].unique().drop_nulls().sort()
+    code = _lookup(frame["label"], labels)
+
+    def any_row(rows: pl.Series) -> Bools:
+        return np.bincount(group[rows.to_numpy()], minlength=groups) > 0
+
+    status = frame["status"]
+    failed = any_row(status == "failed")
+    return Block(
+        **{name: first[name] for name in ("suite", "task", "kind", "model", "method", "expect")},
+        labels=labels.to_list(),
+        groups=groups,
+        trials=groups * replicates,
+        group=group,
+        trial=group * replicates + replicate,
+        target=(frame["role"] != "original").to_numpy(),
+        code=code,
+        right=_right(frame),
+        gold=frame["gold"],
+        probs=frame["probs"],
+        cluster=cluster,
+        failed=failed,
+        not_asked=any_row(status == "not_asked") & ~failed,
+        unreadable=any_row(status == "unreadable"),
+        truncated=any_row(frame["truncated"]),
+    )
+
+
+def _codes(column: pl.Series) -> tuple[Codes, int]:
+    """Numbers 0, 1, … for the distinct values in order of appearance, and how many there are."""
+    runs = column.rle_id()
+    count = int(runs[-1]) + 1
+    if count == column.n_unique():  # the rows of a group stand together
+        return runs.to_numpy().astype(np.int64), count
+    names = column.unique(maintain_order=True)
+    return _lookup(column, names), len(names)
+
+
+def _lookup(column: pl.Series, names: pl.Series) -> Codes:
+    """The place of each value in names, -1 for null."""
+    places = pl.DataFrame({"name": names, "place": np.arange(len(names))})
+    found = pl.DataFrame({"name": column}).join(places, on="name", how="left", maintain_order="left")["place"]
+    return found.fill_null(-1).to_numpy().astype(np.int64, copy=False)
+
+
+def _right(frame: pl.DataFrame) -> Floats:
+    if isinstance(frame.schema["gold"], pl.List):
+        right = pl.col("gold").list.contains(pl.col("label"))
+    else:
+        right = pl.col("gold") == pl.col("label")
+    known = pl.when(pl.col("gold").is_not_null()).then(right.fill_null(False).cast(pl.Float64))
+    return frame.select(known.fill_null(float("nan"))).to_series().to_numpy().astype(np.float64, copy=False)

@@ -1,0 +1,63 @@
+"""unwaver list: what there is. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from unwaver import catalog, registry
+from unwaver.errors import DataError
+
+ROOMS = ("suites", "models", "metrics")
+
+
+@click.command("list")
+@click.argument("room", required=False, type=click.Choice(ROOMS))
+@click.option(
+    "--data-dir", type=click.Path(path_type=Path), help="The folder above becel/, mnli/ … [UNWAVER_DATA]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(room: str | None, data_dir: Path | None, as_json: bool) -> None:
+    """List suites, models and metrics.
+
+    \b
+    Examples:
+      unwaver list
+      unwaver list suites --data-dir DIR     with the number of groups found, or the file that is missing
+    """
+    if room == "suites":
+        cases = (case for name in registry.names("suites") for case in _cases(name, data_dir))
+        if as_json:
+            click.echo(json.dumps({"version": 1, "suites": list(cases)}, ensure_ascii=False))
+            return
+        for case in cases:  # each is shown as soon as it is counted
+            count = f"{case['groups']:>7,} groups" if case["missing"] is None else f"      – {case['missing']}"
+            click.echo(f"{case['name']:<32}{count}")
+    else:
+        rooms = [room] if room else list(ROOMS)
+        entries = {r: {n: catalog.ABOUT.get(n, "") for n in registry.names(r)} for r in rooms}
+        if as_json:
+            click.echo(json.dumps({"version": 1, **entries}, ensure_ascii=False))
+            return
+        for name, things in entries.items():
+            click.echo(f"{name}:")
+            for thing, about in things.items():
+                click.echo(f"  {thing:<13} {about}")
+        if room is None:
+            click.echo("unwaver list suites shows every suite/task/kind with its number of groups")
+
+
+def _cases(suite_name: str, data_dir: Path | None) -> Iterator[dict[str, object]]:
+    make = registry.find("suites", suite_name)
+    suite = make(**registry.accepted(make, {"data_dir": data_dir}))
+    for task, kinds in suite.cases.items():
+        for kind in kinds:
+            line: dict[str, object] = {"name": f"{suite_name}/{task}/{kind}", "groups": 0, "missing": None}
+            try:
+                line["groups"] = sum(1 for _ in suite.groups(task, kind))
+            except DataError as e:
+                line["missing"] = e.message if e.line is None else str(e)
+            yield line

@@ -1,0 +1,190 @@
+"""unwaver run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unwaver.cli.printing import emit
+from unwaver.errors import UsageError
+
+if TYPE_CHECKING:
+    from unwaver.engine import Console, Run
+
+MISSING_ANSWERS = 3
+
+
+def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+    """("a=1", "b=2") -> {"a": "1", "b": "2"}"""
+    pairs = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {value}: expected key=value", hint=f"for example {option} key=value")
+        pairs[name] = text
+    return pairs
+
+
+@click.command("run")
+@click.argument("suites", nargs=-1)
+@click.option("--model", "models", multiple=True, help="provider/name; may be given several times.")
+@click.option("--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="An option of the model.")
+@click.option("--data-dir", type=click.Path(), help="The folder above becel/, mnli/ … [UNWAVER_DATA]")
+@click.option("--fetch", is_flag=True, help="Fetch missing data files from their public home.")
+@click.option("--limit", type=int, help="The first N groups of each suite/task/kind.")
+@click.option("--sample", type=int, help="N random groups of each suite/task/kind, under --seed.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--out", type=click.Path(), help="Run folder. [runs/<suites>-<hash>: the same command resumes]")
+@click.option("--store", type=click.Path(), help="An answer store shared by several runs and processes.")
+@click.option("--shots", type=int, default=0, help="Solved examples in the prompt, the same for all items.")
+@click.option("--template", type=click.Path(), help="Prompt templates of your own: .toml by task, or a text.")
+@click.option("--system", help="System message for chat models.")
+@click.option("--method", help="Language models: logprob (default for hf) or generate.")
+@click.option("--normalise", is_flag=True, help="Divide log-probabilities by the number of tokens of a choice.")
+@click.option(
+    "--map", "label_map", multiple=True, metavar="MODEL=TASK", help="A classifier's label in the task's words."
+)
+@click.option("--replicates", type=int, default=1, help="Ask each item so many times (sampled decoding).")
+@click.option(
+    "--unreadable",
+    type=click.Choice(["violate", "skip"]),
+    default="violate",
+    show_default=True,
+    help="What an answer without a label does to its group.",
+)
+@click.option(
+    "--additive",
+    type=click.Choice(["disjoint", "all"]),
+    default="disjoint",
+    show_default=True,
+    help="Which pairs of texts additive sets join.",
+)
+@click.option("--additive-cap", type=int, help="At most so many of all pairs.")
+@click.option("--task", help="Your own file: the task its items belong to (unwaver list).")
+@click.option("--kind", help="Your own file: the relation, semantic if not given.")
+@click.option("--label", "labels", multiple=True, help="Your own file: a possible answer; give it for each.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="ROLE=NAME",
+    help="Your own file: original=, variant=, gold= … and the column's name.",
+)
+@click.option("--device", help="cpu, cuda, cuda:1, mps. [the best there is]")
+@click.option("--max-calls", type=int, help="Stop before more requests than this are made.")
+@click.option("--max-cost", type=float, help="Stop before it costs more; needs prices.")
+@click.option("--price-in", type=float, help="Price of a million prompt tokens.")
+@click.option("--price-out", type=float, help="Price of a million answer tokens.")
+@click.option("--dry-run", is_flag=True, help="Say what would be asked; with --out write groups.jsonl for others.")
+@click.option("--from", "from_file", type=click.Path(path_type=Path), help="Repeat the run of a run.json.")
+@click.option("--json", "as_json", is_flag=True, help="Print scores.json on stdout and nothing else there.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no remarks.")
+def command(**options: Any) -> None:
+    """Ask models about suites and score the answers.
+
+    SUITES are suites, any prefix of suite/task/kind, or files of your own. What was answered is kept: the same
+    command goes on where it stopped.
+
+    \b
+    Examples:
+      unwaver run sample --model fake/random
+      unwaver run becel/snli calm/mnli --model hf/PATH-OR-HUB-ID --data-dir DIR
+      unwaver run becel/rte --model hf/PATH --map neutral=not_entailment --map contradiction=not_entailment
+      unwaver run my.csv --task snli --model openai/NAME --model-arg base_url=http://127.0.0.1:8000/v1
+      unwaver run becel/snli/semantic --dry-run --out DIR     then: --model predictions/FILE
+    """
+    as_json, quiet = options.pop("as_json"), options.pop("quiet")
+    dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
+    from unwaver.engine import Run
+
+    run = Run(_config(options, from_file), _console(quiet or as_json))
+    if dry_run:
+        _dry_run(run, as_json)
+        return
+    result = run.go()
+    emit(result, as_json=as_json, quiet=quiet)
+    if result.missing:
+        raise click.exceptions.Exit(MISSING_ANSWERS)
+
+
+def _config(options: dict[str, Any], from_file: Path | None) -> Any:
+    from unwaver.config import Config, config_from
+
+    label_map = _pairs(options.pop("label_map"), "--map")
+    given = {
+        **options,
+        "model_args": _pairs(options["model_args"], "--model-arg"),
+        "map": label_map,
+        "columns": _pairs(options["columns"], "--column"),
+    }
+    if from_file is None:
+        return Config(**given)
+    from dataclasses import replace
+
+    from unwaver.folder import read_run
+
+    place = from_file.parent if from_file.name == "run.json" else from_file
+    config = config_from(read_run(place), from_file)
+    changed = _given_by_hand()
+    return replace(config, **{name: given[name] for name in changed if name in given})
+
+
+def _given_by_hand() -> list[str]:
+    """Options that stood on the command line: they win over those of --from."""
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    names = [name for name in context.params if context.get_parameter_source(name) is source]
+    if "label_map" in names:
+        names.append("map")
+    return [n for n in names if n != "suites" or context.params["suites"]]
+
+
+def _console(quiet: bool) -> Console:
+    from unwaver.engine import Console
+
+    if quiet:
+        return Console()
+    from rich.console import Console as RichConsole
+
+    stderr = RichConsole(stderr=True, highlight=False)
+    return Console(say=lambda line: stderr.print(line, markup=False), track=_tracker(stderr))
+
+
+def _tracker(stderr: Any) -> Callable[[str, int], Any]:
+    @contextmanager
+    def track(what: str, total: int) -> Iterator[Callable[[int], None]]:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=stderr, transient=True) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done: bar.advance(task, done)
+
+    return track
+
+
+def _dry_run(run: Run, as_json: bool) -> None:
+    plan = run.dry()
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"version": 1, "dry_run": plan}, ensure_ascii=False))
+        return
+    for entry in plan:
+        click.echo(f"{entry['model']}:")
+        for name in ("groups", "requests", "unique_requests", "already_answered", "tokens", "cost"):
+            if entry[name] is not None:
+                about = "about " if name in entry["estimated"] else ""
+                number = f"{entry[name]:,.4f}" if name == "cost" else f"{entry[name]:,}"
+                click.echo(f"  {name.replace('_', ' '):<17} {about}{number}")
+        if entry["groups_file"]:
+            click.echo(f"  written: {entry['groups_file']}")

@@ -1,0 +1,129 @@
+"""The run folder: run.json, groups.jsonl, answers.sqlite, scores.json. Each is described in docs/formats.md.
+
+Files are written beside their place and moved there whole, so that a kill never leaves half a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from unwaver.errors import DataError, StoreFull, UsageError
+from unwaver.files import Where
+from unwaver.groups import group_from_json, group_to_json
+from unwaver.types import Group, Item
+
+RUN_VERSION = 1
+RUN, GROUPS, ANSWERS, SCORES = "run.json", "groups.jsonl", "answers.sqlite", "scores.json"
+
+
+def open_folder(folder: Path, run_id: str) -> Path:
+    """Make the folder, or check that what is there belongs to this run."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise UsageError(
+            f"the run folder cannot be made: {e.strerror}", file=folder, hint="choose another with --out"
+        ) from e
+    if (folder / RUN).exists():
+        found = read_run(folder).get("id")
+        if found != run_id:
+            raise UsageError(
+                "this folder holds another run: other suites, models or settings",
+                file=folder,
+                hint="choose another --out, or leave it out: unwaver then finds the folder by itself",
+            )
+    return folder
+
+
+def write_run(folder: Path, run: Mapping[str, Any]) -> None:
+    write_whole(folder / RUN, json.dumps(run, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    path = folder / RUN
+    run = _read_json(path)
+    if run.get("version") != RUN_VERSION:
+        raise DataError(
+            f"version {run.get('version')} of a run, this unwaver reads version {RUN_VERSION}",
+            file=path,
+            hint="use the unwaver that wrote it",
+        )
+    return run
+
+
+def write_groups(
+    folder: Path, groups: Iterable[Group], rendered: Callable[[Item], Mapping[str, Any]] | None = None
+) -> str:
+    """Write groups.jsonl and give its hash; `rendered` adds what models read, for others to answer."""
+
+    def line(group: Group) -> str:
+        record = group_to_json(group)
+        if rendered:
+            for item, written in zip(group.items, record["items"], strict=True):
+                written.update(rendered(item))
+        return json.dumps(record, ensure_ascii=False)
+
+    text = "".join(line(g) + "\n" for g in groups)
+    write_whole(folder / GROUPS, text)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_groups(folder: Path) -> list[Group]:
+    path = folder / GROUPS
+    try:
+        lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")  # not splitlines: U+2028 is text
+    except FileNotFoundError:
+        raise DataError("the run has no groups", file=path, hint="was the run folder moved in parts?") from None
+    groups = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except ValueError as e:
+            raise DataError(f"no JSON: {e}", file=path, line=number, hint="the file was cut or edited") from None
+        groups.append(group_from_json(record, Where(str(path), number)))
+    return groups
+
+
+def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
+    write_whole(folder / SCORES, json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("w", encoding="utf-8", newline="\n") as f:
+            f.write(text)
+            f.flush()
+            os.fsync(f.fileno())
+        beside.replace(path)
+    except OSError as e:
+        beside.unlink(missing_ok=True)
+        raise _unwritable(path, e) from e
+
+
+def _unwritable(path: Path, error: OSError) -> StoreFull | UsageError:
+    import errno
+
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        hint = "free some space and give the same command again: it goes on where it stopped"
+        return StoreFull(f"the disk is full ({error.strerror})", file=path, hint=hint)
+    return UsageError(f"cannot be written: {error.strerror}", file=path, hint="choose another folder with --out")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(
+            "there is no run here", file=path, hint="give the folder that `unwaver run` wrote"
+        ) from None
+    except (ValueError, OSError) as e:
+        raise DataError(f"cannot be read: {e}", file=path, hint="the file was cut or edited") from None
+    if not isinstance(value, dict):
+        raise DataError("found no JSON object", file=path, hint="give a run.json that `unwaver run` wrote")
+    return value

@@ -1,0 +1,40 @@
+"""C_R and C_S of CALM: does the prediction survive a change of the input format? Higher is better.
+
+C_R     reverse: share of pairs whose prediction stays when the two texts change places
+C_S     signal: share of items where every sign gives the original prediction (pass rate p >= θ = 1)
+C_S@θ   the same with p >= θ
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from unwaver.block import Block, Metric
+from unwaver.metrics.violation import tau
+from unwaver.stats import Floats
+
+THRESHOLDS = (0.9, 0.8, 0.7, 0.6, 0.5)
+
+
+def metrics(block: Block) -> Iterator[Metric]:
+    if block.kind == "reverse":
+        yield Metric("C_R", pass_rate, "high", skippable=True)
+    if block.kind == "signal":
+        yield Metric("C_S", partial(passes, threshold=1.0), "high", skippable=True)
+        for threshold in THRESHOLDS:
+            chosen = partial(passes, threshold=threshold)
+            yield Metric(f"C_S@{threshold:g}", chosen, "high", skippable=True)
+
+
+def pass_rate(block: Block) -> Floats:
+    return np.asarray(1 - tau(block))
+
+
+def passes(block: Block, threshold: float) -> Floats:
+    """9 of 10 signs keep the prediction: 0 at θ = 1, 1 at θ = 0.9."""
+    rate = pass_rate(block)
+    # 1 - 1/10 is less than 0.9 in binary
+    return np.where(np.isnan(rate), np.nan, (rate >= threshold - 1e-9).astype(float))

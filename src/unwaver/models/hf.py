@@ -1,0 +1,108 @@
+"""Hugging Face models: a hub id or a local folder. What kind of model it is, its own configuration says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from unwaver.errors import ModelError, UsageError
+from unwaver.models.hf_common import folder_identity, import_torch, read_config
+from unwaver.types import Model
+
+
+def open_model(
+    name: str,
+    *,
+    method: str | None = None,
+    system: str | None = None,
+    chat: bool | None = None,
+    device: str | None = None,
+    dtype: str | None = None,
+    batch_tokens: int | None = None,
+    max_tokens: int = 16,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    map: dict[str, str] | None = None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+) -> Model:
+    """`method`: a classifier classifies; a language model gives the log-probability of each choice ("logprob",
+    the default) or writes an answer that is read ("generate"). `map` joins a classifier's labels to the
+    task's. Weights are loaded when the first question is asked."""
+    folder = Path(name).expanduser()
+    config = read_config(folder) if folder.is_dir() else _hub_config(name, revision, trust_remote_code)
+    if folder.is_dir():
+        identity, shown = folder_identity(folder), folder.resolve().name
+    else:
+        identity, shown = f"hub:{name}@{config.get('_commit_hash') or revision or 'main'}", name
+    path = str(folder) if folder.is_dir() else name
+    loading: dict[str, Any] = {
+        "device": device,
+        "dtype": dtype,
+        "revision": revision,
+        "trust_remote_code": trust_remote_code,
+    }
+    kind = kind_of(config, name)
+    if kind == "classifier":
+        if method not in (None, "classify"):
+            raise UsageError(f"{name} is a classifier: it has no method {method}", hint="leave --method out")
+        from unwaver.models.hf_classifier import Classifier
+
+        return Classifier(path, shown, identity, map=map or {}, batch_tokens=batch_tokens, **loading)
+    if method not in (None, "logprob", "generate"):
+        raise UsageError(f"unknown method {method}", hint="known for a language model: logprob, generate")
+    if kind == "causal":
+        from unwaver.models.hf_causal import causal_lm as language_model
+    else:
+        from unwaver.models.hf_seq2seq import text_to_text as language_model
+    model: Model = language_model(
+        path,
+        name=shown,
+        identity=identity,
+        method=method or "logprob",
+        system=system,
+        chat=chat,
+        batch_tokens=batch_tokens,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        top_p=top_p,
+        seed=seed,
+        **loading,
+    )
+    return model
+
+
+def kind_of(config: dict[str, Any], name: str) -> str:
+    """classifier, causal or seq2seq, from the architecture: ["BertForSequenceClassification"] -> classifier."""
+    architecture = (config.get("architectures") or [""])[0]
+    if architecture.endswith("ForSequenceClassification"):
+        return "classifier"
+    if config.get("is_encoder_decoder"):
+        return "seq2seq"
+    if architecture.endswith(("ForCausalLM", "LMHeadModel")):
+        return "causal"
+    raise ModelError(
+        f"{name} is neither a sequence classifier nor a language model (architecture: {architecture or 'none'})",
+        hint="unwaver asks …ForSequenceClassification, …ForCausalLM and text-to-text models",
+    )
+
+
+def _hub_config(name: str, revision: str | None, trust_remote_code: bool) -> dict[str, Any]:
+    import_torch()
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise ModelError(f"there is no model folder {name}", hint="check the path; a hub id is owner/name")
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(name, revision=revision, trust_remote_code=trust_remote_code)
+    except (OSError, ValueError) as e:
+        raise ModelError(
+            f"{name} is no local folder and could not be had from the hub: {_first_line(e)}",
+            hint="give the path of a model folder, or check the id and the network",
+        ) from e
+    return {**config.to_dict(), "_commit_hash": getattr(config, "_commit_hash", None)}
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0][:200]

@@ -1,0 +1,222 @@
+"""Causal language models of Hugging Face: the log-probability of each choice, or a generated text."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unwaver.models.hf_common import length_batches
+from unwaver.models.hf_prefix import Scorer, Want
+from unwaver.models.hf_text import Options, Tokens, draw_name, generate, load_weights
+from unwaver.types import Answer, Batch, Request
+
+CPU_BATCH = 1024  # tokens of a batch: a second or two of a small model on two cores
+GPU_BATCH = 16384
+
+
+def causal_lm(
+    path: str,
+    *,
+    name: str,
+    identity: str,
+    method: str = "logprob",
+    system: str | None = None,
+    chat: bool | None = None,
+    device: str | None = None,
+    dtype: str | None = None,
+    batch_tokens: int | None = None,
+    max_tokens: int = 16,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    trust_remote_code: bool = False,
+    revision: str | None = None,
+) -> CausalLM:
+    """A causal model from a folder or a hub id; its weights are loaded when it is first asked.
+
+    method       logprob: the log-probability of each choice; generate: write, and let the text be read
+    system, chat a system text; whether to use the chat template (None: where there is one)
+    dtype        float32 on a CPU unless said otherwise, whatever the checkpoint stores
+    batch_tokens tokens read at once; changes speed and memory, not answers
+    max_tokens, temperature, top_p, seed   for generate; temperature 0 is greedy
+    """
+    options = Options(
+        method=method,
+        system=system,
+        chat=chat,
+        device=device,
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        top_p=top_p,
+        seed=seed,
+        trust_remote_code=trust_remote_code,
+        revision=revision,
+    ).checked()
+    return CausalLM(path, name, identity, options)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as tokens: what each choice is continued from, and with what."""
+
+    contexts: tuple[tuple[int, ...], ...]
+    continuations: tuple[tuple[int, ...], ...]
+    truncated: bool = False
+    error: str | None = None
+
+    def wants(self) -> list[Want]:
+        return [] if self.error else [Want(c, w) for c, w in zip(self.contexts, self.continuations, strict=True)]
+
+
+@dataclass
+class CausalLM:
+    path: str
+    name: str
+    identity: str
+    options: Options
+    reads: tuple[str, ...] = ("prompt", "words")
+    settings: Mapping[str, object] = field(init=False)
+    method: str = field(init=False)
+    deterministic: bool = field(init=False)
+    _tokens: Tokens | None = field(init=False, default=None, repr=False)
+    _loaded: tuple[Any, Any] | None = field(init=False, default=None, repr=False)
+    _scorer: Scorer | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.settings = self.options.settings()
+        self.method = self.options.method
+        self.deterministic = self.method == "logprob" or self.options.temperature == 0
+
+    @property
+    def tokens(self) -> Tokens:
+        if self._tokens is None:
+            self._tokens = Tokens(self.path, self.options)
+        return self._tokens
+
+    def load(self) -> None:
+        if self._loaded is None:
+            _ = self.tokens
+            self._loaded = load_weights("AutoModelForCausalLM", self.path, self.options)
+
+    def close(self) -> None:
+        self._loaded = self._scorer = None
+        gc.collect()
+
+    def count_tokens(self, requests: Sequence[Request]) -> int:
+        """Tokens of the prompts, and of the choices where these are scored. Loads the tokenizer only."""
+        prompts = self.tokens.encode([self.tokens.render(r.prompt) for r in requests])
+        choices = Counter(w for r in requests for w in r.words) if self.method == "logprob" else Counter()
+        words = self.tokens.encode_bare(list(choices))
+        return sum(map(len, prompts)) + sum(len(w) * n for w, n in zip(words, choices.values(), strict=True))
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        if not requests:
+            return
+        self.load()
+        yield from self._score(requests) if self.method == "logprob" else self._generate(requests)
+
+    def _budget(self, model: Any) -> int:
+        return self.options.batch_tokens or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)
+
+    def _score(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        assert self._loaded is not None
+        torch, model = self._loaded
+        if self._scorer is None:
+            self._scorer = Scorer(torch, model, self._budget(model))
+        asked = encode_choices(self.tokens, requests, self.tokens.window(model.config))
+        failed = [(i, Answer(error=a.error)) for i, a in enumerate(asked) if a.error]
+        if failed:
+            yield failed
+        yield from _gathered(self._scorer, asked)
+
+    def _generate(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        assert self._loaded is not None
+        torch, model = self._loaded
+        room = max(self.tokens.window(model.config) - self.options.max_tokens, 1)
+        prompts = [p or (self.tokens.start(),) for p in self._encoded(requests)]
+        cut = [p[-room:] for p in prompts]
+        for batch in length_batches([len(p) + self.options.max_tokens for p in cut], self._budget(model)):
+            draws = [draw_name(self.options.seed, requests[i].replicate, requests[i].prompt) for i in batch]
+            written = generate(torch, model, self.tokens.tokenizer, [cut[i] for i in batch], draws, self.options)
+            yield [
+                (
+                    i,
+                    Answer(
+                        text=w.text,
+                        usage=(len(cut[i]), w.tokens),
+                        finish=w.finish,
+                        truncated=len(cut[i]) < len(prompts[i]),
+                    ),
+                )
+                for i, w in zip(batch, written, strict=True)
+            ]
+
+    def _encoded(self, requests: Sequence[Request]) -> list[tuple[int, ...]]:
+        return self.tokens.encode([self.tokens.render(r.prompt) for r in requests])
+
+
+def _gathered(scorer: Scorer, asked: Sequence[Asked]) -> Iterator[Batch]:
+    """Score all choices of all requests together; yield a request when its last choice is done."""
+    wants: list[Want] = []
+    owner: list[tuple[int, int]] = []
+    for i, a in enumerate(asked):
+        for nth, want in enumerate(a.wants()):
+            wants.append(want)
+            owner.append((i, nth))
+    values = [[0.0] * len(a.continuations) for a in asked]
+    missing = [len(a.continuations) for a in asked]
+    for part in scorer.logprobs(wants):
+        batch: Batch = []
+        for w, value in part:
+            i, nth = owner[w]
+            values[i][nth] = value
+            missing[i] -= 1
+            if missing[i] == 0:
+                counts = tuple(len(c) for c in asked[i].continuations)
+                batch.append((i, Answer(logprobs=tuple(values[i]), tokens=counts, truncated=asked[i].truncated)))
+        if batch:
+            yield batch
+
+
+def encode_choices(tokens: Tokens, requests: Sequence[Request], window: int) -> list[Asked]:
+    """The choices of each request as lm-evaluation-harness would encode them, cut to the window."""
+    texts = [_split(tokens.render(r.prompt), r.words, tokens.chat) for r in requests]
+    unique = dict.fromkeys(t for context, rest in texts for t in (context, *(context + c for c in rest)))
+    ids = dict(zip(unique, tokens.encode(list(unique)), strict=True))
+    return [_asked(tokens, ids, context, rest, window) for context, rest in texts]
+
+
+def _split(prompt: str, words: Sequence[str], chat: bool) -> tuple[str, list[str]]:
+    """Context and continuations: ("A: ", ["x"]) -> ("A:", ["  x"]), since spaces belong to the word after.
+
+    A rendered chat is left whole: its last line break belongs to the template, and the word stands next to it.
+    """
+    if chat:
+        return prompt, list(words)
+    context = prompt.rstrip()
+    return context, [prompt[len(context) :] + " " + w for w in words]
+
+
+def _asked(
+    tokens: Tokens, ids: Mapping[str, tuple[int, ...]], context: str, rest: Sequence[str], window: int
+) -> Asked:
+    if not rest:
+        return Asked((), (), error="there are no choices to score: ask with method=generate")
+    before = ids[context]
+    # Where tokens grow together across the border the continuation is what lies beyond the context's length.
+    after = [ids[context + c][len(before) :] or tokens.encode_bare([c])[0] for c in rest]
+    if not all(after):
+        empty = rest[next(i for i, a in enumerate(after) if not a)]
+        return Asked((), (), error=f"the choice {empty!r} has no tokens")
+    longest = max(map(len, after))
+    if longest > window:
+        return Asked((), (), error=f"a choice has {longest} tokens, the model reads {window}")
+    before = before or (tokens.start(),)
+    # The last token of a choice is predicted, not read; every choice gets the same context.
+    kept = before[-(window + 1 - longest) :]
+    return Asked((kept,) * len(after), tuple(after), truncated=len(kept) < len(before))

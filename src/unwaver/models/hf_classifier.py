@@ -1,0 +1,201 @@
+"""Sequence classifiers: one text or a pair in, the log-probability of each label of the task out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unwaver.errors import ModelError
+from unwaver.models.hf_common import import_torch, length_batches, pick_device, pick_dtype
+from unwaver.types import Answer, Batch, Request
+
+CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
+
+
+class Classifier:
+    method = "classify"
+    reads = ("segments",)
+    deterministic = True
+
+    def __init__(
+        self,
+        path: str,
+        name: str,
+        identity: str,
+        *,
+        map: Mapping[str, str],
+        batch_tokens: int | None,
+        device: str | None,
+        dtype: str | None,
+        revision: str | None,
+        trust_remote_code: bool,
+    ):
+        self.name, self.identity = name, identity
+        self._path, self._map, self._batch_tokens = path, dict(map), batch_tokens
+        self._loading = {"revision": revision, "trust_remote_code": trust_remote_code}
+        self._torch = import_torch()
+        self._device = pick_device(self._torch, device)
+        self._dtype = pick_dtype(self._torch, self._device, dtype)
+        self.settings: dict[str, object] = {
+            "map": self._map,
+            "dtype": str(self._dtype).removeprefix("torch."),
+        }
+        self._tokenizer = self._load("AutoTokenizer")
+        self._config = self._load("AutoConfig")
+        self._limit = _token_limit(self._tokenizer, self._config)
+        self._joined: dict[tuple[str, tuple[str, ...]], list[list[int]]] = {}
+        self._model: Any = None
+
+    def check(self, requests: Sequence[Request]) -> None:
+        """Raise now, not after an hour, if the model's labels cannot be joined to those of a task."""
+        for task, choices in {(r.task, r.choices) for r in requests}:
+            self._columns(task, choices)
+
+    def count_tokens(self, requests: Sequence[Request]) -> int:
+        return sum(len(ids) for ids in self._encode(requests)["input_ids"])
+
+    def load(self) -> None:
+        if self._model is None:
+            model = self._load("AutoModelForSequenceClassification", dtype=self._dtype)
+            self._model = model.to(self._device).eval()
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        self.check(requests)
+        self.load()
+        encoded = self._encode(requests)
+        budget = self._batch_tokens or (CPU_BATCH_TOKENS if self._device == "cpu" else GPU_BATCH_TOKENS)
+        for indices in length_batches([len(ids) for ids in encoded["input_ids"]], budget):
+            logs = self._log_probabilities(encoded, indices)
+            yield [
+                (i, self._as_answer(requests[i], row, i in encoded["truncated"]))
+                for i, row in zip(indices, logs, strict=True)
+            ]
+
+    def close(self) -> None:
+        self._model = None
+
+    def _encode(self, requests: Sequence[Request]) -> dict[str, Any]:
+        pairs = [r.segments for r in requests]
+        widths = {len(p) for p in pairs}
+        if not widths <= {1, 2}:
+            raise ModelError(
+                "a classifier reads one text or a pair, this item has " + str(max(widths)),
+                hint="give the task `segments` of one or two texts",
+            )
+        encoded: dict[str, Any] = {"truncated": set()}
+        for width in widths:
+            rows = [i for i, p in enumerate(pairs) if len(p) == width]
+            texts = [[pairs[i][side] for i in rows] for side in range(width)]
+            for name, values in self._tokenize(texts, encoded["truncated"], rows).items():
+                column = encoded.setdefault(name, [None] * len(pairs))
+                for i, value in zip(rows, values, strict=True):
+                    column[i] = value
+        return encoded
+
+    def _tokenize(self, texts: list[list[str]], truncated: set[int], rows: list[int]) -> dict[str, Any]:
+        columns: dict[str, Any] = dict(self._tokenizer(*texts, truncation=False, verbose=False))
+        too_long = [k for k, ids in enumerate(columns["input_ids"]) if len(ids) > self._limit]
+        if too_long:
+            cut = self._tokenizer(
+                *[[side[k] for k in too_long] for side in texts], truncation=True, max_length=self._limit
+            )
+            for name, column in columns.items():
+                for k, value in zip(too_long, cut[name], strict=True):
+                    column[k] = value
+            truncated.update(rows[k] for k in too_long)
+        return columns
+
+    def _log_probabilities(self, encoded: Mapping[str, Any], indices: list[int]) -> np.ndarray:
+        torch = self._torch
+        width = max(len(encoded["input_ids"][i]) for i in indices)
+        inputs = {}
+        for name in ("input_ids", "attention_mask", "token_type_ids"):
+            if name not in encoded:
+                continue
+            padding = self._tokenizer.pad_token_id or 0 if name == "input_ids" else 0
+            rows = np.full((len(indices), width), padding, dtype=np.int64)
+            for row, i in zip(rows, indices, strict=True):
+                row[: len(encoded[name][i])] = encoded[name][i]
+            inputs[name] = torch.from_numpy(rows).to(self._device)
+        try:
+            with torch.inference_mode():
+                logits = self._model(**inputs).logits
+        except torch.OutOfMemoryError as e:
+            raise ModelError(
+                f"out of memory on {self._device} with {len(indices)} texts of {width} tokens",
+                hint="try a smaller --model-arg batch_tokens=…",
+            ) from e
+        logs: np.ndarray = torch.log_softmax(logits.float(), dim=-1).cpu().numpy()
+        return logs
+
+    def _as_answer(self, request: Request, logs: np.ndarray, truncated: bool) -> Answer:
+        columns = self._columns(request.task, request.choices)
+        # several labels of the model may stand for one of the task: their probabilities are summed
+        summed = [float(np.logaddexp.reduce(logs[c].astype(np.float64))) for c in columns]
+        return Answer(logprobs=tuple(summed), truncated=truncated)
+
+    def _columns(self, task: str, choices: tuple[str, ...]) -> list[list[int]]:
+        """For each choice the model's labels that mean it."""
+        if (task, choices) not in self._joined:
+            known = {int(i): str(label) for i, label in self._config.id2label.items()}
+            self._joined[task, choices] = joined_labels(task, choices, known, self._map)
+        return self._joined[task, choices]
+
+    def _load(self, auto_class: str, **options: Any) -> Any:
+        import transformers
+
+        try:
+            return getattr(transformers, auto_class).from_pretrained(self._path, **self._loading, **options)
+        except Exception as e:  # transformers raises many kinds for one broken folder
+            first_line = str(e).strip().split("\n", 1)[0][:300]
+            raise ModelError(
+                f"{self._path} cannot be loaded: {first_line}", hint="is the model folder complete?"
+            ) from e
+
+
+def joined_labels(
+    task: str, choices: Sequence[str], model_labels: Mapping[int, str], mapping: Mapping[str, str]
+) -> list[list[int]]:
+    """Which of the model's labels stand for each choice, by `--map` where it names one, else by name.
+
+    choices (entailment, not_entailment), model {0: "entailment", 1: "neutral"}, map {neutral: not_entailment}
+    -> [[0], [1]]
+    """
+    places = {_plain(c): k for k, c in enumerate(choices)}
+    given = {_plain(k): _plain(v) for k, v in mapping.items()}
+    columns: list[list[int]] = [[] for _ in choices]
+    unplaced = []
+    for index, label in model_labels.items():
+        target = given.get(_plain(label))
+        place = places.get(target) if target in places else places.get(_plain(label))
+        if place is None:
+            unplaced.append(label)
+        else:
+            columns[place].append(index)
+    empty = [c for c, found in zip(choices, columns, strict=True) if not found]
+    if unplaced or empty:
+        model_side, task_side = ", ".join(model_labels.values()), ", ".join(choices)
+        example = f"--map {(unplaced or list(model_labels.values()))[0]}={(empty or list(choices))[-1]}"
+        raise ModelError(
+            f"the model's labels ({model_side}) do not match those of {task} ({task_side})",
+            hint=f"say which means which, once for each: {example}",
+        )
+    return columns
+
+
+def _plain(label: str) -> str:
+    return label.strip().casefold().replace("-", "_").replace(" ", "_")
+
+
+def _token_limit(tokenizer: Any, config: Any) -> int:
+    limit = int(getattr(tokenizer, "model_max_length", 0) or 0)
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions:
+        # RoBERTa and its kin number positions from padding_idx + 1
+        offset = (
+            (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
+        )
+        limit = min(limit or positions, positions - offset)
+    return limit if 0 < limit < 10**6 else 512

@@ -1,0 +1,170 @@
+"""Text-to-text models of Hugging Face (T5, BART …): the log-probability of each choice, or a generated text."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unwaver.errors import ModelError
+from unwaver.models.hf_common import length_batches
+from unwaver.models.hf_prefix import memory_hint
+from unwaver.models.hf_text import Options, Tokens, draw_name, generate, load_weights, padding_id
+from unwaver.types import Answer, Batch, Request
+
+CPU_BATCH = 2048  # tokens of the prompts of a batch
+GPU_BATCH = 16384
+
+Words = tuple[tuple[int, ...], ...]
+
+
+def text_to_text(
+    path: str,
+    *,
+    name: str,
+    identity: str,
+    method: str = "logprob",
+    system: str | None = None,
+    chat: bool | None = None,
+    device: str | None = None,
+    dtype: str | None = None,
+    batch_tokens: int | None = None,
+    max_tokens: int = 16,
+    temperature: float = 0.0,
+    top_p: float = 1.0,
+    seed: int = 0,
+    trust_remote_code: bool = False,
+    revision: str | None = None,
+) -> TextToText:
+    """An encoder-decoder from a folder or a hub id. Options as for `causal_lm`."""
+    options = Options(
+        method=method,
+        system=system,
+        chat=chat,
+        device=device,
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        top_p=top_p,
+        seed=seed,
+        trust_remote_code=trust_remote_code,
+        revision=revision,
+    ).checked()
+    return TextToText(path, name, identity, options)
+
+
+@dataclass
+class TextToText:
+    path: str
+    name: str
+    identity: str
+    options: Options
+    reads: tuple[str, ...] = ("prompt", "words")
+    settings: Mapping[str, object] = field(init=False)
+    method: str = field(init=False)
+    deterministic: bool = field(init=False)
+    _tokens: Tokens | None = field(init=False, default=None, repr=False)
+    _loaded: tuple[Any, Any] | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.settings = self.options.settings()
+        self.method = self.options.method
+        self.deterministic = self.method == "logprob" or self.options.temperature == 0
+
+    @property
+    def tokens(self) -> Tokens:
+        if self._tokens is None:
+            self._tokens = Tokens(self.path, self.options)
+        return self._tokens
+
+    def load(self) -> None:
+        if self._loaded is None:
+            _ = self.tokens
+            self._loaded = load_weights("AutoModelForSeq2SeqLM", self.path, self.options)
+
+    def close(self) -> None:
+        self._loaded = None
+        gc.collect()
+
+    def count_tokens(self, requests: Sequence[Request]) -> int:
+        """Tokens of the prompts, and of the choices where these are scored. Loads the tokenizer only."""
+        prompts = self.tokens.encode_dressed([self.tokens.render(r.prompt) for r in requests])
+        choices = Counter(w for r in requests for w in r.words) if self.method == "logprob" else Counter()
+        words = self.tokens.encode_bare(list(choices))
+        return sum(map(len, prompts)) + sum(len(w) * n for w, n in zip(words, choices.values(), strict=True))
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        if not requests:
+            return
+        self.load()
+        assert self._loaded is not None
+        torch, model = self._loaded
+        window = self.tokens.window(model.config)
+        whole = self.tokens.encode_dressed([self.tokens.render(r.prompt) for r in requests])
+        prompts = [ids[-window:] or (self.tokens.start(),) for ids in whole]
+        cut = [len(p) < len(w) for p, w in zip(prompts, whole, strict=True)]
+        budget = self.options.batch_tokens or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)
+        words = [tuple(self.tokens.encode_bare(r.words)) for r in requests]
+        bad = {i: why for i, w in enumerate(words) if self.method == "logprob" and (why := _unscorable(w))}
+        if bad:
+            yield [(i, Answer(error=why)) for i, why in bad.items()]
+        good = [i for i in range(len(requests)) if i not in bad]
+        for part in length_batches([len(prompts[i]) for i in good], budget):
+            batch = [good[k] for k in part]
+            if self.method == "logprob":
+                sums = _score(torch, model, [prompts[i] for i in batch], [words[i] for i in batch], self._pad())
+                yield [
+                    (i, Answer(logprobs=s, tokens=tuple(map(len, words[i])), truncated=cut[i]))
+                    for i, s in zip(batch, sums, strict=True)
+                ]
+            else:
+                draws = [draw_name(self.options.seed, requests[i].replicate, requests[i].prompt) for i in batch]
+                written = generate(
+                    torch, model, self.tokens.tokenizer, [prompts[i] for i in batch], draws, self.options
+                )
+                yield [
+                    (i, Answer(text=w.text, usage=(len(prompts[i]), w.tokens), finish=w.finish, truncated=cut[i]))
+                    for i, w in zip(batch, written, strict=True)
+                ]
+
+    def _pad(self) -> int:
+        return padding_id(self.tokens.tokenizer)
+
+
+def _unscorable(words: Words) -> str:
+    if not words:
+        return "there are no choices to score: ask with method=generate"
+    return "" if all(words) else "a choice has no tokens"
+
+
+def _score(
+    torch: Any, model: Any, prompts: Sequence[Sequence[int]], words: Sequence[Words], pad: int
+) -> list[tuple[float, ...]]:
+    """The encoder reads each prompt once; the decoder then reads every choice of every prompt."""
+    start = model.config.decoder_start_token_id
+    if start is None:
+        start = getattr(model.generation_config, "decoder_start_token_id", None)
+    if start is None:
+        raise ModelError("the model does not say what its decoder starts with", hint="set it in config.json")
+    device = model.device
+    width = max(map(len, prompts))
+    ids = torch.tensor([[*p, *[pad] * (width - len(p))] for p in prompts], device=device)
+    seen = torch.tensor([[1] * len(p) + [0] * (width - len(p)) for p in prompts], device=device)
+    owner = [i for i, choices in enumerate(words) for _ in choices]
+    flat = [choice for choices in words for choice in choices]
+    longest = max(map(len, flat))
+    read = torch.tensor([[start, *c[:-1], *[pad] * (longest - len(c))] for c in flat], device=device)
+    target = torch.tensor([[*c, *[0] * (longest - len(c))] for c in flat], device=device)
+    wanted = torch.tensor([[1.0] * len(c) + [0.0] * (longest - len(c)) for c in flat], device=device)
+    of = torch.tensor(owner, device=device)
+    with torch.inference_mode(), memory_hint(torch):
+        states = model.get_encoder()(input_ids=ids, attention_mask=seen).last_hidden_state
+        logits = model(
+            encoder_outputs=(states[of],), attention_mask=seen[of], decoder_input_ids=read, use_cache=False
+        ).logits.float()
+        values = logits.gather(-1, target[..., None])[..., 0] - logits.logsumexp(-1)
+        sums = iter((values * wanted).sum(-1).tolist())
+    return [tuple(next(sums) for _ in choices) for choices in words]

@@ -1,0 +1,311 @@
+"""Any OpenAI-compatible HTTP server: vLLM, llama.cpp, Ollama, the public API.
+
+    generate   POST /chat/completions, what comes back is read for a label
+    logprob    POST /completions with echo and logprobs, once a choice: the summed log-probability of each
+
+What may pass is tried again (openai_server.py says when and how often). What cannot pass (a wrong key, an
+unknown model, no server) is told at the first contact instead of failing thousands of calls. The key is read
+from the environment, sent as a header and kept out of every message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from unwaver.errors import ModelError, UsageError, missing_extra
+from unwaver.models.openai_replies import Fault, Scored, chat_answer, scored
+from unwaver.models.openai_server import Server, Wait
+from unwaver.types import Answer, Batch, Request
+
+if TYPE_CHECKING:
+    import httpx
+
+PUBLIC_API = "https://api.openai.com/v1"
+RESERVED = {"model", "messages", "prompt", "stream", "n", "echo", "logprobs", "seed"}
+
+
+class OpenAIModel:
+    reads = ("prompt", "words")
+
+    def __init__(self, name: str, address: str, server: Server, settings: Mapping[str, object], concurrency: int):
+        self.name = name
+        self.identity = f"openai:{address} {name}"
+        self.method = str(settings["method"])
+        self.settings = settings
+        self.deterministic = self.method == "logprob" or settings.get("temperature") == 0
+        self._server = server
+        self._concurrency = concurrency
+        self._echo_tokens = 0
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        """One reply a batch, as it arrives. Neighbours share beginnings, for the server's prefix cache."""
+        order = iter(sorted(range(len(requests)), key=lambda i: requests[i].prompt))
+        if not self._server.met:  # the first goes alone, so that a wrong key or address costs one call
+            for index in islice(order, 1):
+                yield [(index, self._ask(requests[index], threading.Event()))]
+        yield from self._in_threads(requests, order)
+
+    def close(self) -> None:
+        self._server.close()
+
+    def _in_threads(self, requests: Sequence[Request], order: Iterator[int]) -> Iterator[Batch]:
+        todo: SimpleQueue[int | None] = SimpleQueue()
+        done: SimpleQueue[tuple[int, Answer | BaseException]] = SimpleQueue()
+        stop = threading.Event()
+
+        def work() -> None:
+            while (index := todo.get()) is not None and not stop.is_set():
+                try:
+                    done.put((index, self._ask(requests[index], stop)))
+                except BaseException as e:
+                    done.put((index, e))
+
+        # Twice as many as threads: none is idle while the caller stores a reply.
+        first = list(islice(order, 2 * self._concurrency))
+        threads = min(self._concurrency, len(first))
+        for index in first:
+            todo.put(index)
+        for _ in range(threads):
+            # Daemons: an executor's threads would keep an interrupted program waiting for a server that hangs.
+            threading.Thread(target=work, daemon=True, name="unwaver-openai").start()
+        in_flight = len(first)
+        try:
+            while in_flight:
+                index, answer = done.get()
+                if isinstance(answer, BaseException):
+                    raise answer
+                in_flight -= 1
+                for following in islice(order, 1):
+                    todo.put(following)
+                    in_flight += 1
+                yield [(index, answer)]
+        finally:
+            stop.set()
+            for _ in range(threads):
+                todo.put(None)
+
+    def _ask(self, request: Request, stop: threading.Event) -> Answer:
+        if self._server.gave_up is not None:
+            return Answer(error=self._server.gave_up)
+        try:
+            answer = self._generate(request, stop) if self.method == "generate" else self._score(request, stop)
+        except Fault as fault:
+            if fault.setup and not self._server.met:
+                raise ModelError(str(fault), hint=fault.hint) from None
+            if not stop.is_set():
+                self._server.failed(fault)
+            return Answer(error=str(fault))
+        self._server.succeeded()
+        return answer
+
+    def _generate(self, request: Request, stop: threading.Event) -> Answer:
+        messages = [{"role": "user", "content": request.prompt}]
+        if self.settings["system"] is not None:
+            messages.insert(0, {"role": "system", "content": str(self.settings["system"])})
+        body = {"model": self.name, "messages": messages, **self._sampling(request)}
+        return self._server.post("/chat/completions", body, chat_answer, stop)
+
+    def _sampling(self, request: Request) -> dict[str, object]:
+        sampling = {k: v for k, v in self.settings.items() if k not in ("method", "system") and v is not None}
+        if sampling.get("top_p") == 1:
+            del sampling["top_p"]  # the default everywhere: not worth the refusal of a server
+        if isinstance(seed := sampling.get("seed"), int):
+            # One seed for all replicates would give one answer many times.
+            sampling["seed"] = seed + request.replicate
+        return sampling
+
+    def _score(self, request: Request, stop: threading.Event) -> Answer:
+        words = request.words or request.choices
+        if not words:
+            raise Fault("method=logprob needs choices, this request has none")
+        system = self.settings["system"]
+        prompt = request.prompt if system is None else f"{system}\n\n{request.prompt}"
+        space = "" if prompt[-1:].isspace() else " "
+        parts = [self._score_word(prompt, space + word, stop) for word in words]
+        usages = [usage for _, _, usage in parts if usage is not None]
+        return Answer(
+            logprobs=tuple(logprob for logprob, _, _ in parts),
+            tokens=tuple(count for _, count, _ in parts),
+            usage=(sum(u[0] for u in usages), sum(u[1] for u in usages)) if usages else None,
+        )
+
+    def _score_word(self, prompt: str, ending: str, stop: threading.Event) -> Scored:
+        try:
+            return self._echo(prompt, ending, self._echo_tokens, stop)
+        except Fault as fault:
+            refused = not fault.passing and not fault.setup
+            if refused and self._echo_tokens == 0 and "max_tokens" in str(fault):
+                self._echo_tokens = 1  # some servers will not generate nothing
+                return self._echo(prompt, ending, 1, stop)
+            if refused and re.search("logprob|echo", str(fault)):
+                raise Fault(str(fault), hint="use method=generate", setup=True) from None
+            raise
+
+    def _echo(self, prompt: str, ending: str, generated: int, stop: threading.Event) -> Scored:
+        whole = prompt + ending
+        extra = {k: v for k, v in self.settings.items() if k not in ("method", "system")}
+        asked = {"model": self.name, "prompt": whole, "echo": True, "logprobs": 1, "max_tokens": generated}
+
+        def parse(reply: dict[str, Any]) -> Scored:
+            return scored(reply, len(prompt), whole, generated)
+
+        return self._server.post("/completions", {"temperature": 0, **extra, **asked}, parse, stop)
+
+
+def open_model(
+    name: str,
+    *,
+    base_url: str | None = None,
+    method: str = "generate",
+    system: str | None = None,
+    concurrency: int = 8,
+    timeout: float = 60.0,
+    retries: int = 6,
+    max_tokens: int | None = 16,
+    temperature: float | None = 0.0,
+    top_p: float | None = 1.0,
+    seed: int | None = None,
+    key_env: str = "OPENAI_API_KEY",
+    backoff: float = 0.5,
+    extra: str | Mapping[str, object] | None = None,
+    wait: Wait | None = None,
+) -> OpenAIModel:
+    """The model `name` of the server at `base_url` (default: OPENAI_BASE_URL, else the public API).
+
+    None leaves a setting to the server; `extra` are further fields of the request, a mapping or JSON:
+    max_tokens=None, extra='{"max_completion_tokens": 200}'. `key_env` names the variable that holds the key.
+    With a seed, replicate r is asked with seed + r. `wait` stands in for sleeping, in tests.
+    """
+    _check(name, method, concurrency, timeout, retries, key_env)
+    url = _base_url(base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_API)
+    address = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+    key = _key(key_env)
+    login = (unquote(url.username or ""), unquote(url.password or "")) if "@" in url.netloc else None
+    settings: dict[str, object] = {"method": method, "system": system}
+    if method == "generate":
+        seed = None if temperature == 0 else seed  # nothing is drawn: another seed must not ask again
+        settings |= {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "seed": seed}
+    server = Server(
+        _client(url, key, login, timeout, concurrency),
+        address,
+        hide=_hider(key, *(login or ())),
+        hints=_hints(name, key_env, bool(key)),
+        timeout=timeout,
+        retries=retries,
+        backoff=backoff,
+        wait=wait,
+    )
+    return OpenAIModel(name, address, server, settings | _extra(extra), concurrency)
+
+
+def _check(name: str, method: str, concurrency: int, timeout: float, retries: int, key_env: str) -> None:
+    if not name:
+        raise UsageError("the model has no name", hint="openai/NAME, as the server calls it")
+    if method not in ("generate", "logprob"):
+        raise UsageError(f"unknown method {method}", hint="known: generate, logprob")
+    if concurrency < 1 or retries < 0 or not timeout > 0:
+        raise UsageError("concurrency must be at least 1, retries at least 0, timeout more than 0")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key_env):
+        # not shown: people put the key itself here
+        raise UsageError("key_env is not the name of an environment variable", hint="key_env=OPENAI_API_KEY")
+
+
+def _base_url(text: str) -> SplitResult:
+    """The address without a trailing slash; anything that might be a key is refused without being shown."""
+    try:
+        url = urlsplit(text.strip())
+        usable = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+        usable = usable and not re.search(r"\s", url.netloc)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise _no_address()
+    if url.query or url.fragment:
+        raise UsageError(
+            "base_url has a part after ? or #",
+            hint="leave it out; a key belongs in the environment variable OPENAI_API_KEY",
+        )
+    path = url.path.rstrip("/")
+    return url._replace(path=path.removesuffix("/completions").removesuffix("/chat"))
+
+
+def _no_address() -> UsageError:
+    return UsageError("base_url is no address", hint="base_url=http://localhost:8000/v1")
+
+
+def _key(variable: str) -> str:
+    key = os.environ.get(variable, "").strip()
+    if not key.isascii() or not key.isprintable():
+        # httpx would show the whole header in its message
+        raise ModelError(f"the key in {variable} has characters that no key has", hint="was it copied whole?")
+    return key
+
+
+def _hider(*secrets: str) -> Callable[[str], str]:
+    """A function that takes secrets out of a text. Stand-ins such as "EMPTY" are none."""
+    known = [s for s in secrets if len(s) >= 8]
+
+    def hide(text: str) -> str:
+        for secret in known:
+            text = text.replace(secret, "[key]")
+        return text
+
+    return hide
+
+
+def _hints(name: str, key_env: str, has_key: bool) -> dict[int, str]:
+    key = f"is the key in the environment variable {key_env} right?"
+    model = f"does the server know the model {name}? base_url usually ends in /v1"
+    if not has_key:
+        key = f"put a key into the environment variable {key_env}"
+    return {401: key, 403: key, 404: model, 405: model}
+
+
+def _extra(extra: str | Mapping[str, object] | None) -> dict[str, object]:
+    try:
+        given = json.loads(extra) if isinstance(extra, str) else extra or {}
+    except ValueError:
+        given = None
+    if not isinstance(given, Mapping):
+        raise UsageError("extra is no JSON object", hint="""extra='{"top_k": 1}'""")
+    if taken := RESERVED & given.keys():
+        raise UsageError(f"extra cannot hold {', '.join(sorted(taken))}", hint="unwaver sets these itself")
+    return dict(given)
+
+
+def _client(
+    url: SplitResult, key: str, login: tuple[str, str] | None, timeout: float, concurrency: int
+) -> httpx.Client:
+    try:
+        import httpx
+    except ImportError as e:
+        raise missing_extra("httpx", "openai") from e
+    try:
+        httpx.URL(url.geturl())  # stricter than urlsplit
+    except httpx.InvalidURL:
+        raise _no_address() from None
+    headers = {"Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    try:
+        return httpx.Client(
+            headers=headers,
+            auth=login if not key else None,
+            timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0), pool=None),
+            limits=httpx.Limits(max_connections=concurrency + 1, max_keepalive_connections=concurrency),
+            trust_env=url.hostname not in ("localhost", "127.0.0.1", "::1"),  # no proxy for our own machine
+        )
+    except (httpx.InvalidURL, ValueError, ImportError, OSError) as e:
+        # not shown: a proxy address may hold a password
+        raise ModelError(
+            f"the HTTP client cannot start ({type(e).__name__})",
+            hint="see the environment variables HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE",
+        ) from None

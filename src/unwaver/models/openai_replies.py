@@ -1,0 +1,165 @@
+"""What servers answer, taken apart with suspicion: any field may be missing, of another type, or hostile."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from unwaver.types import Answer
+
+LONGEST_WAIT = 60.0  # seconds; the most that Retry-After is obeyed
+LEAST = -1e9  # for a log-probability of minus infinity
+
+Scored = tuple[float, int, tuple[int, int] | None]  # log-probability, tokens, usage
+
+
+class Fault(Exception):
+    """A call that failed. `passing`: it may succeed later. `setup`: every call will fail until a person acts.
+
+    Both at once: it looks like a wrong address, but some gateways do this now and then. `after` are the seconds
+    a server asked us to wait.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        passing: bool = False,
+        setup: bool = False,
+        after: float | None = None,
+    ):
+        super().__init__(message)
+        self.hint, self.passing, self.setup, self.after = hint, passing, setup, after
+
+
+def printable(text: str) -> str:
+    """One line of at most 200 characters without control characters."""
+    clean = "".join(c if c.isprintable() else " " for c in text)
+    short = " ".join(clean.split())
+    return short if len(short) <= 200 else short[:200] + "…"
+
+
+def error_message(reply: object) -> str | None:
+    """{"error": {"message": "no such model"}}, {"detail": "no such model"} -> "no such model"."""
+    found: object = reply
+    for key in ("error", "message"):
+        if isinstance(found, dict):
+            found = found.get(key) or found.get("detail") or found
+    return found if isinstance(found, str) else None
+
+
+def retry_after(value: str | None, now: float) -> float | None:
+    """ "7" -> 7.0; a date -> the seconds until then; at most LONGEST_WAIT; None where it says nothing."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - now
+        except (ValueError, OverflowError):
+            return None
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_WAIT)
+
+
+def chat_answer(reply: Mapping[str, Any]) -> Answer:
+    choice = _first_choice(reply)
+    reason = choice.get("finish_reason")
+    finish = reason if isinstance(reason, str) else ""
+    message = choice.get("message")
+    text = _content(message) if isinstance(message, dict) else None
+    if text is None and finish in ("length", "content_filter"):
+        text = ""  # asking again would give the same: all tokens spent on thinking, or an answer kept back
+    if text is None:
+        raise Fault("the server answered without content", passing=True)
+    return Answer(text=text, usage=_usage(reply), finish=finish)
+
+
+def scored(reply: Mapping[str, Any], start: int, whole: str, generated: int) -> Scored:
+    """Log-probability and number of the tokens of `whole` from its character `start` on.
+
+    `generated` is how many tokens the server added of its own, because it would not add none.
+    """
+    given = _first_choice(reply).get("logprobs")
+    values, tokens, offsets = _token_lists(given if isinstance(given, dict) else {})
+    shift = _special_start(tokens, offsets, whole)
+    begins = [offset - shift for offset in offsets]
+    ends = [*begins[1:], len(whole)]
+    counted = [
+        value
+        for value, begin, end in zip(values, begins, ends, strict=True)
+        if (begin >= start or end > start)  # a token may straddle the border
+        and not (generated and begin >= len(whole))
+    ]
+    if not counted or not all(isinstance(v, int | float) and not math.isnan(v) for v in counted):
+        raise Fault("the server gave no log-probability for a choice", hint="use method=generate")
+    return max(math.fsum(counted), LEAST), len(counted), _usage(reply)
+
+
+def _first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise Fault("the server answered without choices", passing=True)
+    return choices[0]
+
+
+def _content(message: Mapping[str, Any]) -> str | None:
+    """A text, a number, or a list of parts [{"type": "text", "text": "Yes"}], as text."""
+    content = message.get("content")
+    if content is None:
+        content = message.get("refusal")
+    if isinstance(content, str):
+        return content
+    if isinstance(content, int | float):
+        return str(content)
+    if isinstance(content, list):
+        parts = [p.get("text") if isinstance(p, dict) else p for p in content]
+        texts = [p for p in parts if isinstance(p, str)]
+        return "".join(texts) if texts else None
+    return None
+
+
+def _usage(reply: Mapping[str, Any]) -> tuple[int, int] | None:
+    usage = reply.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    try:
+        counts = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return counts if min(counts) >= 0 and max(counts) < 2**53 else None
+
+
+def _token_lists(given: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[int]]:
+    values, tokens, offsets = given.get("token_logprobs"), given.get("tokens"), given.get("text_offset")
+    if not isinstance(values, list) or not values:
+        raise Fault(
+            "the server answered without log-probabilities",
+            hint="use method=generate",
+            passing=True,
+            setup=True,
+        )
+    if (
+        not isinstance(tokens, list)
+        or not isinstance(offsets, list)
+        or not len(values) == len(tokens) == len(offsets)
+        or not all(isinstance(o, int) for o in offsets)
+    ):
+        raise Fault(
+            "the server answered log-probabilities without a text_offset for each token",
+            hint="use method=generate",
+            setup=True,
+        )
+    return values, tokens, offsets
+
+
+def _special_start(tokens: list[Any], offsets: list[int], whole: str) -> int:
+    """Some servers count the characters of a begin-of-text token: ["<s>", "Yes"], [0, 3] -> 3."""
+    first = tokens[0]
+    if not isinstance(first, str) or len(tokens) < 2 or whole.startswith(first):
+        return 0
+    return len(first) if re.fullmatch(r"[<\[].+[>\]]", first) and offsets[1] == len(first) else 0

@@ -1,0 +1,187 @@
+"""One call to an OpenAI-compatible server, made again until it succeeds or there is no more hope.
+
+A call that fails in a way that may pass (429, 5xx, timeouts, broken connections, HTML, cut JSON, no content) is
+made again after min(30 s, backoff · 2ⁿ) · random, or after what Retry-After says, at most 60 s. When `GIVE_UP`
+requests in a row have failed for good, the rest fail at once with the same error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from unwaver.models.openai_replies import Fault, error_message, printable, retry_after
+
+if TYPE_CHECKING:
+    import httpx
+
+LONGEST_BACKOFF = 30.0  # seconds
+LONGEST_BODY = 10_000_000  # bytes
+GIVE_UP = 8  # requests in a row that failed for good
+FIRST_TRIES = 3  # of a server that was never met and seems not to be there, or to be another kind of server
+_PASSING = {408, 409, 425, 429}
+_MOVED = {301, 302, 303, 307, 308}
+_SETUP = {401, 403, 404, 405} | _MOVED  # no other request would fare better
+
+Wait = Callable[[float], object]
+Parsed = TypeVar("Parsed")
+
+
+class Server:
+    def __init__(
+        self,
+        client: httpx.Client,
+        address: str,
+        *,
+        hide: Callable[[str], str],
+        hints: Mapping[int, str],
+        timeout: float,
+        retries: int,
+        backoff: float,
+        wait: Wait | None,
+    ):
+        self.met = False  # has any request succeeded?
+        self.gave_up: str | None = None
+        self._client, self._address = client, address
+        self._hide, self._hints, self._wait = hide, hints, wait
+        self._timeout, self._retries, self._backoff = timeout, retries, backoff
+        self._random = random.Random()  # for jitter only: the global generator belongs to the caller
+        self._lock = threading.Lock()
+        self._failed_in_a_row = 0
+
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, object],
+        parse: Callable[[dict[str, Any]], Parsed],
+        stop: threading.Event,
+    ) -> Parsed:
+        """The parsed reply, after as many tries as it takes and `retries` allows; `stop` ends the waiting."""
+        content = json.dumps(body).encode()  # in ASCII: a lone surrogate in a text must not stop us
+        faults: list[Fault] = []
+        while True:
+            try:
+                return parse(self._once(path, content))
+            except Fault as fault:
+                faults.append(fault)
+                if stop.is_set() or not self._try_again(faults):
+                    raise self._final(faults) from None
+                self._pause(fault, len(faults), stop)
+            if self.gave_up is not None:
+                raise Fault(self.gave_up, passing=True)
+
+    def succeeded(self) -> None:
+        with self._lock:
+            self.met, self._failed_in_a_row = True, 0
+
+    def failed(self, fault: Fault) -> None:
+        with self._lock:
+            # A server that refuses one request (too long, say) is alive, once it has answered another.
+            if fault.passing or fault.setup or not self.met:
+                self._failed_in_a_row += 1
+            if self._failed_in_a_row >= GIVE_UP and self.gave_up is None:
+                self.gave_up = f"given up after {self._failed_in_a_row} failures in a row: {fault}"
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _try_again(self, faults: list[Fault]) -> bool:
+        hopeless = not self.met and len(faults) >= FIRST_TRIES and all(f.setup for f in faults)
+        return faults[-1].passing and len(faults) <= self._retries and not hopeless
+
+    def _final(self, faults: list[Fault]) -> Fault:
+        """The last fault; one that may pass is a matter of setup only if all tries ended so."""
+        last, tries = faults[-1], len(faults)
+        message = str(last) if tries == 1 else f"{last} (tried {tries} times)"
+        setup = last.setup and (not last.passing or all(f.setup for f in faults))
+        return Fault(self._hide(message), hint=last.hint, passing=last.passing, setup=setup)
+
+    def _pause(self, fault: Fault, tries: int, stop: threading.Event) -> None:
+        seconds = self._random.uniform(0, min(LONGEST_BACKOFF, self._backoff * 2 ** (tries - 1)))
+        if fault.after is not None:
+            # a little more than asked, so that not all come back in the same moment
+            seconds = fault.after + self._random.uniform(0, self._backoff)
+        (self._wait or stop.wait)(seconds)
+
+    def _once(self, path: str, content: bytes) -> dict[str, Any]:
+        import httpx
+
+        until = time.monotonic() + self._timeout
+        try:
+            with self._client.stream("POST", self._address + path, content=content) as response:
+                body = _body(response, until)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as e:
+            raise self._absent(e) from None
+        except httpx.TimeoutException:
+            raise Fault(f"no answer within {self._timeout:g} s", passing=True) from None
+        except (httpx.HTTPError, httpx.StreamError) as e:
+            why = printable(self._hide(str(e)))
+            raise Fault(f"the connection broke: {type(e).__name__}: {why}", passing=True) from None
+        except (RuntimeError, OSError) as e:  # another thread has closed the client
+            raise Fault(f"the connection was closed: {type(e).__name__}") from None
+        if not response.is_success:
+            raise self._refusal(response, body)
+        return self._parsed(response, body)
+
+    def _absent(self, error: Exception) -> Fault:
+        why = printable(self._hide(str(error))) or type(error).__name__
+        return Fault(
+            f"{self._address} cannot be reached: {why}",
+            hint=f"is the server running? base_url is {self._address}",
+            passing=True,
+            setup=True,
+        )
+
+    def _refusal(self, response: httpx.Response, body: bytes) -> Fault:
+        status, says = response.status_code, self._excerpt(body)
+        message = f"{self._address} answered {status}" + (f": {says}" if says else "")
+        no_credit = status == 429 and b"insufficient_quota" in body
+        setup = status in _SETUP or no_credit
+        passing = not setup and (status in _PASSING or status >= 500)
+        hint = "the account has no credit left" if no_credit else self._hints.get(status)
+        if status in _MOVED:
+            hint = "the address has moved: redirects are not followed, give the new base_url"
+        after = retry_after(response.headers.get("retry-after"), time.time()) if passing else None
+        return Fault(message, hint=hint, passing=passing, setup=setup, after=after)
+
+    def _parsed(self, response: httpx.Response, body: bytes) -> dict[str, Any]:
+        try:
+            reply = json.loads(body)
+        except (ValueError, RecursionError):
+            kind = printable(response.headers.get("content-type", "no content type").split(";")[0])
+            html = "html" in kind or body.lstrip()[:1] == b"<"
+            raise Fault(
+                f"{self._address} answered {'HTML' if html else 'broken JSON'} "
+                f"(status {response.status_code}, {kind}): {self._excerpt(body)}",
+                hint="base_url usually ends in /v1" if html else None,
+                passing=True,
+                setup=html,
+            ) from None
+        if not isinstance(reply, dict) or (reply.get("error") and not reply.get("choices")):
+            raise Fault(f"{self._address} answered no completion: {self._excerpt(body)}", passing=True)
+        return reply
+
+    def _excerpt(self, body: bytes) -> str:
+        """What a reply says, in at most 200 characters. The key goes before the cut, or a part would stay."""
+        text = body.decode("utf-8", "replace")
+        with contextlib.suppress(ValueError, RecursionError):
+            text = error_message(json.loads(body)) or text
+        return printable(self._hide(text[:20_000]))
+
+
+def _body(response: httpx.Response, until: float) -> bytes:
+    """The body, which may be neither endless nor endlessly slow."""
+    parts, size = [], 0
+    for part in response.iter_bytes():
+        parts.append(part)
+        size += len(part)
+        if size > LONGEST_BODY:
+            raise Fault(f"the answer is longer than {LONGEST_BODY:,} bytes", passing=True)
+        if time.monotonic() > until:
+            raise Fault("the answer did not end in time", passing=True)
+    return b"".join(parts)

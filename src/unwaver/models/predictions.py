@@ -1,0 +1,267 @@
+"""Answers made elsewhere: `predictions/FILE`, a jsonl, csv or tsv file, plain or .gz.
+
+    {"id": "snli-17", "label": "neutral"}                          label by name
+    {"id": "snli-18", "label": 2, "probs": [0.1, 0.2, 0.7]}        or by its number, with probabilities
+    {"id": "snli-19", "text": "I would say: True", "replicate": 1} or as text, to be read later
+
+A csv has the same columns, `probs` as a JSON list in one cell. Ids are those of groups.jsonl
+(`unwaver run … --dry-run --out DIR`). An id that is missing here is not answered, hence counted as not asked.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import math
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unwaver.errors import DataError
+from unwaver.read import match_label
+from unwaver.types import Answer, Batch, Request
+
+BATCH = 1024
+SUM_TOLERANCE = 1e-3
+SMALLEST = 1e-300  # a probability of 0 stays finite as a logarithm: -690.8
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_JSON_LINES = (".jsonl", ".ndjson")
+_NUMBER = re.compile(r"\d{1,6}(\.0)?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    line: int
+    label: str | None
+    text: str | None
+    probs: tuple[float, ...]
+
+
+class Predictions:
+    method = "predictions"
+    reads = ("item", "choices")
+    deterministic = True
+
+    def __init__(self, path: Path, identity: str, rows: Mapping[tuple[str, int], _Row]):
+        self.name = path.name.split(".")[0] or path.name
+        self.identity = identity
+        self.settings: Mapping[str, object] = {}
+        self._path = path
+        self._rows = rows
+        self._asked: set[str] = set()
+
+    @property
+    def unused(self) -> int:
+        """How many ids of the file no request has asked for so far."""
+        return len({id for id, _ in self._rows} - self._asked)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        batch: Batch = []
+        for index, request in enumerate(requests):
+            self._asked.add(request.item)
+            row = self._rows.get((request.item, request.replicate))
+            if row is not None:
+                batch.append((index, _answer(row, request, self._path)))
+            if len(batch) >= BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def close(self) -> None:
+        pass
+
+
+def open_model(name: str) -> Predictions:
+    """The answers in the file `name`."""
+    path = Path(name).expanduser()
+    raw = _bytes_of(path)
+    text = _text_of(raw, path)
+    rows: dict[tuple[str, int], _Row] = {}
+    for line, record in _records(text, path):
+        key, row = _parse(record, line, path)
+        if key in rows:
+            raise DataError(
+                f"id {key[0]!r}, replicate {key[1]} was answered before, in line {rows[key].line}",
+                hint="one row for each id and replicate",
+                file=path,
+                line=line,
+            )
+        rows[key] = row
+    if not rows:
+        raise DataError("the file has no predictions in it", file=path)
+    return Predictions(path, "sha256:" + hashlib.sha256(raw).hexdigest(), rows)
+
+
+def log_probabilities(probs: object, count: int | None = None) -> tuple[float, ...]:
+    """[0.5, 0.5, 0] -> (-0.693, -0.693, -690.8); ValueError says what is wrong with a list that is not one."""
+    if not isinstance(probs, list | tuple) or not probs:
+        raise ValueError(f"probs must be a list of numbers, found {_short(probs)}")
+    if any(isinstance(p, bool) or not isinstance(p, int | float) for p in probs):
+        raise ValueError(f"probs must be numbers, found {_short(probs)}")
+    if not all(0 <= p <= 1 + SUM_TOLERANCE for p in probs):  # NaN fails here, too
+        raise ValueError(f"probs must lie between 0 and 1, found {_short(probs)}")
+    if abs(math.fsum(probs) - 1) > SUM_TOLERANCE:
+        raise ValueError(f"probs must sum to 1 (±{SUM_TOLERANCE}), found {math.fsum(probs):.4g}")
+    if count is not None and len(probs) != count:
+        raise ValueError(f"{len(probs)} probs for {count} choices")
+    return tuple(math.log(max(p, SMALLEST)) for p in probs)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DataError("no such file", hint="predictions/FILE takes the path of a file", file=path) from None
+    except OSError as e:
+        raise DataError(f"the file cannot be read: {e.strerror}", file=path) from None
+
+
+def _text_of(raw: bytes, path: Path) -> str:
+    try:
+        if path.suffix == ".gz":
+            raw = gzip.decompress(raw)
+        return raw.decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error) as e:
+        raise DataError(f"the gzip file is damaged: {e}", file=path) from None
+    except UnicodeDecodeError as e:
+        line = raw.count(b"\n", 0, e.start) + 1
+        raise DataError("the file is not UTF-8", file=path, line=line) from None
+
+
+def _records(text: str, path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if suffix in _JSON_LINES:
+        return _json_records(text, path)
+    if suffix in _DELIMITERS:
+        return _csv_records(text, path, _DELIMITERS[suffix])
+    known = ", ".join((*_JSON_LINES, *_DELIMITERS))
+    raise DataError(
+        f"predictions in a {suffix or 'nameless'} format", hint=f"known: {known}, each also .gz", file=path
+    )
+
+
+def _json_records(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    # not splitlines: U+2028 and its like are legal inside a JSON string
+    for line, content in enumerate(text.split("\n"), 1):
+        if not content.strip():
+            continue
+        try:
+            record = json.loads(content)
+        except (ValueError, RecursionError) as e:
+            raise DataError(f"not JSON: {e}", hint="one JSON object a line", file=path, line=line) from None
+        if not isinstance(record, dict):
+            raise DataError(f"expected an object, found {_short(record)}", file=path, line=line)
+        yield line, record
+
+
+def _csv_records(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = list(reader.fieldnames or ())
+        if "id" not in header:
+            found = ", ".join(header)[:200] or "none"
+            raise DataError(f"no column id; columns found: {found}", file=path, line=1)
+        for row in reader:
+            if None in row or None in row.values():
+                raise DataError(
+                    f"the row does not have the {len(header)} cells of the header",
+                    file=path,
+                    line=reader.line_num,
+                )
+            begins = reader.line_num - sum(cell.count("\n") for cell in row.values())
+            yield begins, _from_cells(row, path, begins)
+    except csv.Error as e:
+        raise DataError(f"bad quoting: {e}", file=path, line=reader.line_num + 1) from None
+
+
+def _from_cells(row: dict[str, str], path: Path, line: int) -> dict[str, Any]:
+    """A csv row with the values a jsonl row would have: an empty cell is no value.
+
+    But where the text is all there could be, an empty cell is an empty answer.
+    """
+    record: dict[str, Any] = {k: v for k, v in row.items() if v != ""}
+    if "text" in row and not record.keys() & {"label", "probs"}:
+        record["text"] = row["text"]
+    try:
+        if "probs" in record:
+            record["probs"] = json.loads(record["probs"])
+        if "replicate" in record:
+            record["replicate"] = int(record["replicate"])
+    except (ValueError, RecursionError):
+        found = {k: record[k] for k in ("probs", "replicate") if k in record}
+        raise DataError(
+            f"probs must be a JSON list and replicate a whole number, found {_short(found)}", file=path, line=line
+        ) from None
+    return record
+
+
+def _parse(record: Mapping[str, Any], line: int, path: Path) -> tuple[tuple[str, int], _Row]:
+    id, replicate = record.get("id"), record.get("replicate")
+    label, text, probs = record.get("label"), record.get("text"), record.get("probs")
+    problem = None
+    if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
+        problem = f"id must be text or a whole number, found {_short(id)}"
+    elif replicate is not None and (
+        isinstance(replicate, bool) or not isinstance(replicate, int) or replicate < 0
+    ):
+        problem = f"replicate must be 0, 1, 2, …, found {_short(replicate)}"
+    elif not isinstance(label, str | int | float | None):
+        problem = f"label must be a name or a number, found {_short(label)}"
+    elif not isinstance(text, str | None):
+        problem = f"text must be text, found {_short(text)}"
+    elif label is None and text is None and probs is None:
+        problem = "the row has neither label nor text nor probs"
+    if problem:
+        raise DataError(problem, hint="leave out the rows that have no answer", file=path, line=line)
+    try:
+        logs = () if probs is None else log_probabilities(probs)
+    except ValueError as e:
+        raise DataError(str(e), file=path, line=line) from None
+    return (str(id), replicate or 0), _Row(line, _name(label), text, logs)
+
+
+def _name(label: str | float | None) -> str | None:
+    """True -> "true", 2.0 -> "2": a JSON label as it would be written in a csv."""
+    if label is None or isinstance(label, str):
+        return label
+    if isinstance(label, bool):
+        return str(label).lower()
+    return str(int(label)) if isinstance(label, int) or label.is_integer() else str(label)
+
+
+def _answer(row: _Row, request: Request, path: Path) -> Answer:
+    choices = request.choices
+    if row.probs and len(row.probs) != len(choices):
+        raise DataError(
+            f"{len(row.probs)} probs for {len(choices)} choices", hint=_known(choices), file=path, line=row.line
+        )
+    text = row.text if row.label is None else _label(row.label, choices)
+    if text is None and row.label is not None:
+        raise DataError(f"unknown label {_short(row.label)}", hint=_known(choices), file=path, line=row.line)
+    return Answer(text=text, logprobs=row.probs)
+
+
+def _label(name: str, choices: Sequence[str]) -> str | None:
+    """By name, else by number: "Neutral" -> "neutral", "0" -> the first choice; free text where no choices are."""
+    if not choices:
+        return name
+    found = match_label(name, choices)
+    if found is None and _NUMBER.fullmatch(name) and int(float(name)) < len(choices):
+        return choices[int(float(name))]
+    return found
+
+
+def _known(choices: Sequence[str]) -> str:
+    return "choices: " + ", ".join(f"{i} {c}" for i, c in enumerate(choices))

@@ -1,0 +1,65 @@
+"""Items to requests: what a model is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+from unwaver.config import Config
+from unwaver.select import Selection, shots
+from unwaver.tasks import Form, Task, prompt_of, read_templates, segments_of, task_named, with_template
+from unwaver.types import Item, Model, Request
+
+
+class Renderer:
+    """Items to requests: the task's form or the user's template, after the same solved examples for all."""
+
+    def __init__(self, selection: Selection, config: Config):
+        self._selection, self._config = selection, config
+        own = {name: task for suite in selection.suites for name, task in suite.tasks.items()}
+        self._tasks: Callable[[str], Task] = lambda name: own[name] if name in own else task_named(name)
+        self._templates = read_templates(Path(config.template)) if config.template else {}
+        self._forms: dict[tuple[str, str], Form] = {}
+        self._shots: dict[tuple[str, str], list[tuple[Item, str]]] = {}
+
+    def __call__(self, item: Item, model: Model) -> Request:
+        form = self.form(item)
+        reads = model.reads
+        return Request(
+            task=item.task,
+            segments=segments_of(item, form) if "segments" in reads else (),
+            prompt=self.prompt(item, form) if "prompt" in reads else "",
+            choices=item.choices,
+            words=_words(item, form),
+            item=item.id if "item" in reads else "",
+            template=f"{item.task}{'.' if item.template else ''}{item.template}@{form.version}",
+        )
+
+    def shown(self, item: Item) -> dict[str, object]:
+        """What a person or another tool needs to answer an item: the texts as models read them."""
+        form = self.form(item)
+        return {"segments": segments_of(item, form), "prompt": prompt_of(item, form)}
+
+    def form(self, item: Item) -> Form:
+        key = (item.task, item.template)
+        if key not in self._forms:
+            task = self._tasks(item.task)
+            self._forms[key] = with_template(task.form_of(item), task, self._templates)
+        return self._forms[key]
+
+    def prompt(self, item: Item, form: Form) -> str:
+        key = (item.task, item.template)
+        if key not in self._shots:
+            self._shots[key] = shots(self._config.shots, self._selection, *key, self._config.seed)
+        return prompt_of(item, form, self._shots[key])
+
+    @cached_property
+    def words(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        items = {(i.task, i.template): i for g in self._selection.groups for i in g.items}
+        return {key: self.form(item).words for key, item in items.items()}
+
+
+def _words(item: Item, form: Form) -> tuple[str, ...]:
+    """The words of the form, or the labels themselves where an item brings choices of its own."""
+    return form.words if len(form.words) == len(item.choices) else item.choices

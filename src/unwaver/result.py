@@ -1,0 +1,73 @@
+"""A result: scores with what is needed to repeat them. Prints as a table, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, overload
+
+from unwaver.types import Score
+
+VERSION = 1
+# the number that a row of the short table shows, the first that a block has
+LEADING = ("C_S", "C_R", "tau", "accuracy")
+
+
+@dataclass(frozen=True)
+class Result(Sequence[Score]):
+    scores: list[Score]
+    run: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Score: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Score]: ...
+    def __getitem__(self, index: int | slice) -> Score | list[Score]:
+        return self.scores[index]
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def find(self, metric: str, **fields: object) -> Score:
+        """The one score with this metric and these fields: find("tau", kind="semantic")."""
+        wanted = {"given": None, **fields}
+        for score in self.scores:
+            if score.metric == metric and all(getattr(score, k) == v for k, v in wanted.items()):
+                return score
+        raise KeyError(f"no score {metric} with {wanted}")
+
+    @property
+    def missing(self) -> int:
+        """Groups that could not be scored because answers are missing."""
+        return sum(s.failed + s.not_asked for s in self.leading())
+
+    def document(self) -> dict[str, Any]:
+        """What scores.json holds and --json prints."""
+        scores = [{**asdict(s), "flags": list(s.flags)} for s in self.scores]
+        return {"version": VERSION, "run": dict(self.run), "scores": scores}
+
+    def leading(self) -> list[Score]:
+        """One score for each suite/task/kind and model: the number a reader looks for first."""
+        return [next(s for name in LEADING for s in block if s.metric == name) for block in self.blocks()]
+
+    def blocks(self) -> Iterator[list[Score]]:
+        blocks: dict[tuple[str, ...], list[Score]] = {}
+        for s in self.scores:
+            blocks.setdefault((s.suite, s.task, s.kind, s.model, s.method), []).append(s)
+        yield from blocks.values()
+
+    def __str__(self) -> str:
+        from unwaver.show import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from unwaver.show import rows
+
+        header, *body = rows(self)
+        cells = "".join(f"<th>{html.escape(c)}</th>" for c in header)
+        lines = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in r) + "</tr>" for r in body)
+        return f"<table><tr>{cells}</tr>{lines}</table>"

@@ -1,0 +1,126 @@
+"""From a table of answers to scores: every metric that applies, on every block, with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from unwaver import registry
+from unwaver.block import Block, Metric, block_of
+from unwaver.stats import Floats, estimate
+from unwaver.table import BLOCK
+from unwaver.types import Score
+
+Unreadable = Literal["violate", "skip"]
+
+
+def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed: int = 0) -> list[Score]:
+    """Scores of a complete table, blocks in order of appearance, the chosen reading of unreadable first."""
+    blocks = [block_of(part) for part in _blocks(frame)]
+    constant = _constant_predictors(blocks)
+    scores: list[Score] = []
+    for block in blocks:
+        flags = ("constant",) if (block.model, block.method, block.task) in constant else ()
+        scores += [replace(s, flags=flags) for s in _scores(block, unreadable, seed)]
+    return scores
+
+
+def _blocks(frame: pl.DataFrame) -> list[pl.DataFrame]:
+    if frame.select(pl.all_horizontal((pl.col(c) == pl.col(c).first()).all() for c in BLOCK)).item():
+        return [frame]  # a million groups need no copy
+    return frame.partition_by(BLOCK, maintain_order=True)
+
+
+def _scores(block: Block, unreadable: Unreadable, seed: int) -> Iterator[Score]:
+    accuracy = _accuracy(block)
+    readings = [unreadable, "violate" if unreadable == "skip" else "skip"]
+    for metric in _metrics(block):
+        values = _complete_only(metric.values(block), block)
+        both = metric.skippable and bool((block.unreadable & block.complete).any())
+        for reading in readings if both else readings[:1]:
+            chosen = values
+            if reading == "skip" and metric.skippable:
+                chosen = np.where(_column(block.unreadable, values), np.nan, values)
+            yield _score(block, metric, chosen, accuracy, reading, seed)
+
+
+def _metrics(block: Block) -> Iterator[Metric]:
+    for name in registry.names("metrics"):
+        yield from registry.find("metrics", name)(block)
+
+
+def _score(block: Block, metric: Metric, values: Floats, accuracy: float | None, reading: str, seed: int) -> Score:
+    found = estimate(values, block.cluster, metric.reduce, share=metric.share, seed=seed)
+    counted = int((~np.isnan(values if values.ndim == 1 else values.sum(axis=1))).sum())
+    failed, not_asked = int(block.failed.sum()), int(block.not_asked.sum())
+    return Score(
+        suite=block.suite,
+        task=block.task,
+        kind=block.kind,
+        metric=metric.name,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        groups=block.groups,
+        counted=counted,
+        not_applicable=block.groups - counted - failed - not_asked,
+        unreadable=int(block.unreadable.sum()),
+        failed=failed,
+        not_asked=not_asked,
+        truncated=int(block.truncated.sum()),
+        accuracy=accuracy,
+        model=block.model,
+        method=block.method,
+        given=metric.given,
+        better=metric.better,
+        interval=found.interval,
+        clusters=found.clusters,
+        unreadable_as="skipped" if reading == "skip" else "violation",
+    )
+
+
+def _complete_only(values: Floats, block: Block) -> Floats:
+    return np.where(_column(block.complete, values), values, np.nan)
+
+
+def _column(flags: np.ndarray, values: Floats) -> np.ndarray:
+    return flags if values.ndim == 1 else flags[:, None]
+
+
+def _accuracy(block: Block) -> float | None:
+    """Over the original items of complete groups; None where no gold is known."""
+    rows = ~block.target & block.complete[block.group] & ~np.isnan(block.right)
+    return float(block.right[rows].mean()) if rows.any() else None
+
+
+def _constant_predictors(blocks: Sequence[Block]) -> set[tuple[str, str, str]]:
+    """(model, method, task) where every readable answer is one label although other labels are right too.
+
+    Over all kinds of a task: a symmetric set of contradictions alone has one right answer.
+    """
+    said: dict[tuple[str, str, str], set[str]] = {}
+    always_right: dict[tuple[str, str, str], bool] = {}
+    for block in blocks:
+        key = (block.model, block.method, block.task)
+        codes = np.unique(block.code[block.code >= 0])
+        said.setdefault(key, set()).update(block.labels[c] for c in codes)
+        readable = block.code >= 0
+        always_right[key] = always_right.get(key, True) and bool((block.right[readable] == 1.0).all())
+    return {key for key, labels in said.items() if len(labels) == 1 and not always_right[key]}
+
+
+def broken_groups(frame: pl.DataFrame) -> list[str]:
+    """The ids of the groups that broke their relation in at least one answer."""
+    from unwaver.metrics.violation import tau
+
+    broken: list[str] = []
+    for part in _blocks(frame):
+        block = block_of(part)
+        values = _complete_only(tau(block), block)
+        names = part["group"].unique(maintain_order=True)
+        broken += names.filter(pl.Series(values > 0)).to_list()
+    return broken

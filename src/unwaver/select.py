@@ -1,0 +1,160 @@
+"""From what a user names – suites, prefixes, files – to groups, and the solved examples of a prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from unwaver import registry
+from unwaver.errors import DataError, UsageError, near
+from unwaver.files import EXTENSIONS
+from unwaver.types import Group, Item, Suite
+
+
+@dataclass(frozen=True)
+class Case:
+    """One suite/task/kind."""
+
+    suite: Suite
+    task: str
+    kind: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.suite.name}/{self.task}/{self.kind}"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The groups of a run, the notes on how they were made, and the suites they came from."""
+
+    groups: list[Group]
+    notes: dict[str, list[str]]
+    suites: list[Suite] = field(default_factory=list)
+
+
+def select(
+    names: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> Selection:
+    """The groups of everything named: "becel", "becel/snli", "calm/mnli/signal", "my.jsonl".
+
+    `limit` takes the first groups of each suite/task/kind in file order, `sample` random ones.
+    """
+    groups: list[Group] = []
+    notes: dict[str, list[str]] = {}
+    suites: dict[int, Suite] = {}
+    for case in cases(names, options):
+        found = _some(case, limit, sample, seed)
+        if not found:
+            raise DataError(f"{case.name} has no groups", hint="unwaver list suites shows what was found")
+        groups += found
+        suites[id(case.suite)] = case.suite
+        if said := case.suite.notes(case.task, case.kind):
+            notes[case.name] = said
+    return Selection(groups, notes, list(suites.values()))
+
+
+def cases(names: Sequence[str], options: Mapping[str, Any]) -> list[Case]:
+    """The suite/task/kinds that the names select, each once, in the order they were named."""
+    if not names:
+        raise UsageError("nothing to run", hint="name a suite (unwaver list suites) or a file of your own")
+    opened: dict[str, Suite] = {}
+    chosen: dict[str, Case] = {}
+    for name in names:
+        for case in _cases_of(name, options, opened):
+            chosen.setdefault(f"{id(case.suite)}/{case.name}", case)
+    return list(chosen.values())
+
+
+def _cases_of(name: str, options: Mapping[str, Any], opened: dict[str, Suite]) -> Iterator[Case]:
+    path = Path(name)
+    if path.is_file():
+        suite = opened.setdefault(name, _open_own(path, options))
+        yield from (Case(suite, task, kind) for task, kinds in suite.cases.items() for kind in kinds)
+        return
+    if _looks_like_file(name):
+        raise DataError(f"there is no file {name}", hint="check the path", file=name)
+    suite_name, _, rest = name.strip("/").partition("/")
+    if suite_name not in opened:
+        make = registry.find("suites", suite_name)
+        opened[suite_name] = make(**registry.accepted(make, options))
+    suite = opened[suite_name]
+    task, _, kind = rest.partition("/")
+    yield from (Case(suite, t, k) for t, k in _below(suite, task, kind))
+
+
+def _open_own(path: Path, options: Mapping[str, Any]) -> Suite:
+    from unwaver.suites import own
+
+    return own.suite(path, **registry.accepted(own.suite, options))
+
+
+def _below(suite: Suite, task: str, kind: str) -> list[tuple[str, str]]:
+    if task and task not in suite.cases:
+        raise UsageError(f"{suite.name} has no task {task!r}", hint=near(task, suite.cases))
+    if kind and kind not in suite.cases[task]:
+        next(suite.groups(task, kind), None)  # an invalid relation is refused here, with the reason
+        raise UsageError(f"{suite.name}/{task} has no kind {kind!r}", hint=near(kind, suite.cases[task]))
+    tasks = [task] if task else list(suite.cases)
+    return [(t, k) for t in tasks for k in suite.cases[t] if not kind or k == kind]
+
+
+def _looks_like_file(name: str) -> bool:
+    return name.startswith((".", "~", "/")) or name.removesuffix(".gz").endswith(EXTENSIONS)
+
+
+def _some(case: Case, limit: int | None, sample: int | None, seed: int) -> list[Group]:
+    groups = case.suite.groups(case.task, case.kind)
+    if sample is None:
+        return list(islice(groups, limit))
+    everything = list(groups)
+    # the pairs of both kinds of a task are the same: the seed does not depend on the kind
+    chosen = sorted(Random(f"{seed}/{case.task}").sample(range(len(everything)), min(sample, len(everything))))
+    return [everything[i] for i in chosen]
+
+
+def shots(count: int, selection: Selection, task: str, template: str, seed: int) -> list[tuple[Item, str]]:
+    """The same solved examples for all items of a task: labels in turn, never an item under test."""
+    if count == 0:
+        return []
+    tested = {_question(item) for group in selection.groups for item in group.items if item.task == task}
+    free = [
+        item
+        for suite in selection.suites
+        if task in suite.cases
+        for item in suite.examples(task)
+        if item.template == template and len(item.accepted) == 1 and _question(item) not in tested
+    ]
+    chosen = list(islice(_in_turn(free, seed), count))
+    if len(chosen) < count:
+        raise UsageError(
+            f"--shots {count}: only {len(chosen)} solved examples of {task} are not under test",
+            hint="take fewer, test fewer groups (--limit), or add a train file to the data folder",
+        )
+    return [(item, item.accepted[0]) for item in chosen]
+
+
+def _in_turn(items: Iterable[Item], seed: int) -> Iterator[Item]:
+    by_label: dict[str, list[Item]] = {}
+    for item in items:
+        by_label.setdefault(item.accepted[0], []).append(item)
+    for same in by_label.values():
+        Random(seed).shuffle(same)
+    queues = [by_label[label] for label in sorted(by_label)]
+    for turn in range(max(map(len, queues), default=0)):
+        yield from (queue[turn] for queue in queues if turn < len(queue))
+
+
+def _question(item: Item) -> tuple[str, ...]:
+    """Words alone: published sets repeat their base rows with another case, spacing or question mark."""
+    return tuple(" ".join(re.findall(r"\w+", text.casefold())) for text in item.fields.values())

@@ -1,0 +1,209 @@
+"""Results as tables, and groups side by side, for people. Texts of data and models are never trusted here."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from unwaver.result import Result
+from unwaver.types import Group, Item, Score
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+ARROW = {"low": " ↓", "high": " ↑", "": ""}
+# control characters (ANSI sequences begin with one) and those that turn the direction of text
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def safe(text: str) -> str:
+    """Text that cannot steer a terminal: safe("a\\x1b[31mb") -> "a�[31mb"."""
+    return _UNSAFE.sub("�", text)
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def rows(result: Result) -> list[list[str]]:
+    """The short table, header first: one line for each suite/task/kind and model, numbers in percent."""
+    scores = result.leading()
+    wide = _optional_columns(scores)
+    header = ["relation", "metric", "%", "95 % interval", "chance", "acc.", "groups", "n/a"]
+    body = [_row(s, result) + [f"{getattr(s, c):,}" for c in wide] for s in scores]
+    return [header + [c.replace("_", " ") for c in wide], *body]
+
+
+def _optional_columns(scores: Sequence[Score]) -> list[str]:
+    return [c for c in ("unreadable", "failed", "not_asked", "truncated") if any(getattr(s, c) for s in scores)]
+
+
+def _row(s: Score, result: Result) -> list[str]:
+    chance = _beside(result, s, "tau_independent") if s.metric == "tau" else None
+    interval = "–" if s.low is None or s.high is None else f"{percent(s.low)} – {percent(s.high)}"
+    return [
+        safe(f"{s.task}/{s.kind}"),
+        s.metric + ARROW[s.better],
+        percent(s.value),
+        interval,
+        percent(chance.value if chance else None),
+        percent(s.accuracy),
+        f"{s.counted:,}",
+        f"{s.not_applicable:,}",
+    ]
+
+
+def _beside(result: Result, s: Score, metric: str) -> Score | None:
+    """Another metric of the same block."""
+    same = (s.suite, s.task, s.kind, s.model, s.method)
+    for other in result.scores:
+        if other.metric == metric and (other.suite, other.task, other.kind, other.model, other.method) == same:
+            return other
+    return None
+
+
+def print_result(result: Result, console: Console) -> None:
+    """One table for each suite and model, then what a reader must know."""
+    from rich.text import Text
+
+    for title, part in tables(result):
+        console.print(Text(safe(title), style="bold"))
+        console.print(_table(rows(part)))
+    for line in remarks(result):
+        console.print(Text(safe(line), style="yellow"))
+
+
+def tables(result: Result) -> Iterator[tuple[str, Result]]:
+    parts: dict[tuple[str, str, str], list[Score]] = {}
+    for s in result.scores:
+        parts.setdefault((s.suite, s.model, s.method), []).append(s)
+    for (suite, model, method), scores in parts.items():
+        yield f"{suite} · {model} ({method})", Result(scores, result.run, result.folder)
+
+
+def _table(lines: Sequence[Sequence[str]]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    header, *body = lines
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
+    for name in header:
+        left = name in ("relation", "metric")
+        table.add_column(Text(name), justify="left" if left else "right", overflow="fold", no_wrap=left)
+    for line in body:
+        table.add_row(*[Text(cell) for cell in line])
+    return table
+
+
+def remarks(result: Result) -> list[str]:
+    """What must be said beside the numbers: constant predictors, unreadable and missing answers, notes."""
+    lines = []
+    constant = sorted({(s.model, s.task) for s in result.scores if "constant" in s.flags})
+    for model, task in constant:
+        lines.append(
+            f"{model} gives one and the same answer on all of {task}: consistent, but not by understanding"
+        )
+    for s in result.scores:
+        if s.unreadable_as == "skipped" and s.metric in ("tau", "C_R", "C_S"):
+            name = f"{s.suite}/{s.task}/{s.kind}"
+            lines.append(
+                f"{name}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – {percent(s.high)}] over the "
+                f"{s.counted:,} groups without the {s.unreadable:,} that have an unreadable answer"
+            )
+    leading = result.leading()
+    if any(s.accuracy is None for s in leading):
+        lines.append(
+            "Without gold labels nothing can be said of accuracy, tau_conditioned, or transitive and additive tau."
+        )
+    failed, not_asked = sum(s.failed for s in leading), sum(s.not_asked for s in leading)
+    if failed:
+        lines.append(f"{failed:,} groups could not be scored: calls failed. The same command asks them again.")
+    if not_asked:
+        lines.append(f"{not_asked:,} groups could not be scored: not every item was asked or answered.")
+    return lines + _notes(result.run.get("notes", {}))
+
+
+def _notes(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each note once, with all that it is about: {"a/b/c": [x], "a/b/d": [x]} -> "a/b: x"."""
+    about: dict[str, list[str]] = {}
+    for name, said in notes.items():
+        for note in said:
+            about.setdefault(note, []).append(name)
+    lines = []
+    for note, names in about.items():
+        shared = "/".join(p[0] for p in zip(*(n.split("/") for n in names), strict=False) if len(set(p)) == 1)
+        lines.append(f"{shared or ', '.join(names)}: {note}")
+    return lines
+
+
+def as_text(result: Result, width: int = 100) -> str:
+    from io import StringIO
+
+    from rich.console import Console
+
+    out = StringIO()
+    print_result(result, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+# --- groups side by side ------------------------------------------------------------------------------------
+
+
+def print_group(group: Group, answers: Mapping[str, Mapping[str, Any]], console: Console) -> None:
+    """The texts of a group, words that differ from the original marked, and what the model said of each.
+
+    `answers` by item id: label, probs, gold, status.
+    """
+    from rich.text import Text
+
+    title = f"{group.id}  expects: {_EXPECTED[group.expect]}" + (f"  ({group.tag})" if group.tag else "")
+    console.print(Text(safe(title), style="bold"))
+    first = group.items[0]
+    for item in group.items:
+        said = answers.get(item.id, {})
+        console.print(Text.assemble("  ", (f"{item.role:<11}", "dim"), _said(item, said)))
+        for name, text in item.fields.items():
+            before = first.fields.get(name, "") if item.role == "variant" else text
+            if item.role == "variant" and before == text:
+                continue
+            console.print(Text.assemble("    ", (f"{name}: ", "dim"), _marked(before, text)))
+    console.print()
+
+
+_EXPECTED = {
+    "same": "the same answer",
+    "different": "another answer",
+    "implied": "what the originals imply",
+    "bucket": "the right answer",
+}
+
+
+def _said(item: Item, said: Mapping[str, Any]) -> Text:
+    from rich.text import Text
+
+    label, gold, probs = said.get("label"), said.get("gold"), said.get("probs")
+    shown = safe(str(label)) if label is not None else str(said.get("status", "not asked")).replace("_", " ")
+    if label is not None and probs and label in item.choices:
+        shown += f" ({100 * probs[item.choices.index(label)]:.0f} %)"
+    right = None if not gold or label is None else label in gold
+    text = Text(shown, style={True: "green", False: "red", None: "yellow"}[right])
+    if gold and right is not True:
+        text.append(f"  right: {safe(' or '.join(gold))}", style="dim")
+    return text
+
+
+def _marked(before: str, after: str) -> Text:
+    """`after` with the words that `before` does not have in that place underlined."""
+    from rich.text import Text
+
+    old, new = re.findall(r"\s+|\S+", safe(before)), re.findall(r"\s+|\S+", safe(after))
+    text = Text()
+    for operation, _, _, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        style = "" if operation == "equal" else "bold underline"
+        text.append("".join(new[start:end]), style=style)
+    return text

@@ -1,0 +1,192 @@
+"""Answers on disk: one SQLite file that is both cache and resume.
+
+Every batch is one transaction in WAL mode with synchronous=FULL: NORMAL would lose the last commits when the
+power goes. Several processes may write to one file; an answer that is already there is kept.
+
+    answers   key -> what a model said (never changed once written)
+    failures  key -> why a call failed for good; gone as soon as it is answered
+    asked     which key belongs to which item of the run in this folder, for scoring without the model
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from unwaver.errors import StoreError, StoreFull
+from unwaver.types import Answer
+
+VERSION = 1
+BUSY_SECONDS = 120.0
+CHUNK = 500  # bound variables in one query; SQLite's limit was once 999
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, text TEXT, logprobs TEXT, tokens TEXT,
+    prompt_tokens INTEGER, completion_tokens INTEGER, finish TEXT NOT NULL, truncated INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, error TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS asked (
+    model INTEGER NOT NULL, item TEXT NOT NULL, replicate INTEGER NOT NULL, key TEXT NOT NULL,
+    PRIMARY KEY (model, item, replicate)
+) WITHOUT ROWID;
+"""
+
+Asked = tuple[int, str, int, str]  # model number, item id, replicate, key
+
+
+class Store:
+    def __init__(self, path: Path, *, read_only: bool = False):
+        self.path = path
+        with self._explained():
+            if read_only:
+                self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+            else:
+                self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+                self._prepare()
+            self._check_version()
+
+    def _prepare(self) -> None:
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
+            with self._transaction():
+                for statement in SCHEMA.split(";\n"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version={VERSION}")
+
+    def _check_version(self) -> None:
+        found = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if found != VERSION:
+            raise StoreError(
+                f"the answer store has version {found}, this unwaver reads version {VERSION}",
+                file=self.path,
+                hint="use another --out or --store, or the unwaver that wrote it",
+            )
+
+    def answered(self, keys: Iterable[str]) -> set[str]:
+        """Those of the keys that have an answer."""
+        return {key for (key,) in self._select("SELECT key FROM answers WHERE key IN", keys)}
+
+    def answers(self, keys: Iterable[str]) -> dict[str, Answer]:
+        rows = self._select(
+            "SELECT key, text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated "
+            "FROM answers WHERE key IN",
+            keys,
+        )
+        return {row[0]: _from_row(row[1:]) for row in rows}
+
+    def failures(self, keys: Iterable[str]) -> dict[str, str]:
+        return dict(self._select("SELECT key, error FROM failures WHERE key IN", keys))
+
+    def put(self, batch: Sequence[tuple[str, Answer]]) -> None:
+        """Commit what came back, all of it or nothing. A failed call never replaces an answer."""
+        good = [(key, *_to_row(a)) for key, a in batch if a.error is None]
+        failed = [(key, a.error) for key, a in batch if a.error is not None]
+        with self._explained(), self._transaction():
+            self._db.executemany("INSERT OR IGNORE INTO answers VALUES (?,?,?,?,?,?,?,?)", good)
+            self._db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
+            self._db.executemany("INSERT OR REPLACE INTO failures VALUES (?,?)", failed)
+
+    def link(self, rows: Iterable[Asked]) -> None:
+        """Say which keys belong to the items of this run; what was said before is replaced."""
+        with self._explained(), self._transaction():
+            self._db.execute("DELETE FROM asked")
+            self._db.executemany("INSERT INTO asked VALUES (?,?,?,?)", rows)
+
+    def linked(self) -> list[Asked]:
+        with self._explained():
+            return list(self._db.execute("SELECT model, item, replicate, key FROM asked"))
+
+    def copy_from(self, other: Store, keys: Sequence[str]) -> None:
+        """Bring answers and failures from a shared store, so that a run folder is complete."""
+        self.put(list(other.answers(keys).items()))
+        self.put([(key, Answer(error=error)) for key, error in other.failures(keys).items()])
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _select(self, query: str, keys: Iterable[str]) -> list[Any]:
+        keys = list(keys)
+        rows: list[Any] = []
+        with self._explained():
+            for start in range(0, len(keys), CHUNK):
+                part = keys[start : start + CHUNK]
+                rows += self._db.execute(f"{query} ({','.join('?' * len(part))})", part)
+        return rows
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        # IMMEDIATE: a transaction that begins by reading could not be upgraded while another process writes.
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as e:
+            _explain(e, self.path)
+
+
+def _read_only(path: Path) -> str:
+    """Nobody writing: open the bare file, which leaves no traces and works on read-only media."""
+    log = path.with_name(path.name + "-wal")
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    return f"{path.absolute().as_uri()}?{mode}"
+
+
+def _explain(error: sqlite3.Error, path: Path) -> NoReturn:
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+        raise StoreFull(
+            f"no more answers can be saved ({error}); those saved so far are safe",
+            file=path,
+            hint="free some disk space and give the same command again: it goes on where it stopped",
+        ) from error
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        hint = "choose a folder you may write to with --out, or a file with --store"
+        raise StoreError(f"the answer store cannot be opened ({error})", file=path, hint=hint) from error
+    if code.startswith("SQLITE_BUSY"):
+        raise StoreError(
+            f"another process has held the answer store for {BUSY_SECONDS:.0f} s",
+            file=path,
+            hint="try again later",
+        ) from error
+    raise StoreError(
+        f"the answer store is damaged or no answer store ({error})",
+        file=path,
+        hint="move the file away (sqlite3 FILE .recover may save it); what it held will be asked again",
+    ) from error
+
+
+def _to_row(a: Answer) -> tuple[object, ...]:
+    prompt_tokens, completion_tokens = a.usage or (None, None)
+    # JSON knows no infinity: an impossible choice is stored as null
+    logprobs = json.dumps([x if math.isfinite(x) else None for x in a.logprobs]) if a.logprobs else None
+    tokens = json.dumps(a.tokens) if a.tokens else None
+    text = None if a.text is None else a.text.encode("utf-8", "replace").decode()  # lone surrogates
+    return text, logprobs, tokens, prompt_tokens, completion_tokens, a.finish, int(a.truncated)
+
+
+def _from_row(row: Sequence[Any]) -> Answer:
+    text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated = row
+    return Answer(
+        text=text,
+        logprobs=tuple(-math.inf if x is None else x for x in json.loads(logprobs)) if logprobs else (),
+        tokens=tuple(json.loads(tokens)) if tokens else (),
+        usage=None if prompt_tokens is None else (prompt_tokens, completion_tokens),
+        finish=finish,
+        truncated=bool(truncated),
+    )

@@ -1,0 +1,209 @@
+"""CALM (Jang et al. 2021): meaning-free changes of the input format, on any one dev file of each task.
+
+A dev file is one in the task's folder with "dev" or "validation" in its name and the columns of the task under
+any name known here. Of several the first of these is taken: matched before mismatched, then .jsonl, .json, .tsv,
+.csv, then plain before .gz, then by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from unwaver.errors import DataError
+from unwaver.files import EXTENSIONS, Row, extension, read_rows
+from unwaver.loaders import Library, library
+from unwaver.suites.common import check_case, read_label
+from unwaver.tasks import Task, built_in
+from unwaver.types import Group, Item, Role, Suite
+from unwaver.variants.render import COLON, SIGNS, calm_fields
+
+_TASKS = ("mnli", "qnli", "rte", "qqp", "mrpc", "kornli", "klue-nli", "klue-sts")
+CASES = dict.fromkeys(_TASKS, ("reverse", "signal"))
+
+_FOLDERS = {
+    "rte": ("becel/rte", "rte"),
+    "mrpc": ("becel/mrpc", "mrpc"),
+    "klue-nli": ("klue_nli", "klue-nli"),
+    "klue-sts": ("klue_sts", "klue-sts"),
+}
+_HOMES = {  # the dev file that --fetch gets
+    "rte": "becel/rte/validation.tsv",
+    "mrpc": "becel/mrpc/validation.tsv",
+    "kornli": "kornli/xnli.dev.ko.tsv",
+    "klue-nli": "klue_nli/klue-nli-v1.1_dev.json",
+    "klue-sts": "klue_sts/klue-sts-v1.1_dev.json",
+}
+_FIRST = ("premise", "sentence1", "question1", "question")
+_SECOND = ("hypothesis", "sentence2", "question2", "sentence")
+_LABEL = ("gold_label", "label", "is_duplicate")
+_STS_LABEL = ("labels.binary-label", "binary-label", "binary_label")  # "label" is a score from 0 to 5 there
+
+_UNQUOTED = ("mnli", "kornli")  # their .tsv files are written without csv quoting
+_DEV = re.compile(r"(?<![a-z])(dev|validation)(?![a-z])")  # not "nondev"
+_TRAIN = re.compile(r"(?<![a-z])(train|nondev)(?![a-z])")
+_ORDER = (".jsonl", ".json", ".tsv", ".csv")
+
+
+class Pair(NamedTuple):
+    row: int  # from 0
+    first: str
+    second: str
+    accepted: tuple[str, ...]
+
+
+class _Columns(NamedTuple):
+    first: str
+    second: str
+    label: str
+
+
+def suite(data_dir: Path | None = None, *, fetch: bool = False, say: Callable[[str], None] | None = None) -> Suite:
+    files = library(data_dir, fetch=fetch, say=say)
+
+    @lru_cache(maxsize=1)  # the two kinds of a task are asked for one after the other
+    def dev_file(task: str) -> tuple[list[Row], _Columns]:
+        return _dev_file(built_in()[task], files)
+
+    def groups(task: str, kind: str) -> Iterator[Group]:
+        check_case("calm", CASES, task, kind)
+        return _groups(built_in()[task], kind, _pairs(built_in()[task], *dev_file(task)))
+
+    def examples(task: str) -> Iterator[Item]:
+        check_case("calm", CASES, task, "reverse")
+        train = _train_file(built_in()[task], files)
+        name = "dev" if train is None else "train"
+        return _examples(built_in()[task], name, *(train or dev_file(task)))
+
+    def notes(task: str, kind: str) -> list[str]:
+        check_case("calm", CASES, task, kind)
+        return [f"from {dev_file(task)[0][0].where.file}"]
+
+    return Suite("calm", CASES, groups, examples, notes)
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def _dev_file(task: Task, files: Library) -> tuple[list[Row], _Columns]:
+    folders = _FOLDERS.get(task.name, (task.name,))
+    candidates = [p for p in _tables(files, folders) if _DEV.search(p.name.lower())]
+    if not candidates:
+        candidates = [_fetched_dev_file(task, files, folders)]
+    return _first_known(task, candidates)
+
+
+def _tables(files: Library, folders: Sequence[str]) -> list[Path]:
+    found = [p for p in files.files_in(folders) if extension(p) in EXTENSIONS]
+    return sorted(
+        found,
+        key=lambda p: ("mismatched" in p.name, _ORDER.index(extension(p)), p.suffix == ".gz", p.name),
+    )
+
+
+def _fetched_dev_file(task: Task, files: Library, folders: Sequence[str]) -> Path:
+    home = _HOMES.get(task.name)
+    found = None if home is None else files.find_optional(home)
+    if found is None:
+        raise files.missing(
+            home or f"{folders[0]}/dev.tsv",
+            f'a file with "dev" or "validation" in its name in {" or ".join(folders)}',
+        )
+    return found
+
+
+def _train_file(task: Task, files: Library) -> tuple[list[Row], _Columns] | None:
+    folders = _FOLDERS.get(task.name, (task.name,))
+    train = (_read(task, p) for p in _tables(files, folders) if _TRAIN.search(p.name.lower()))
+    known = ((rows, columns) for rows in train if (columns := _columns(task, rows[0])) is not None)
+    return next(known, None)
+
+
+def _read(task: Task, path: Path) -> list[Row]:
+    return read_rows(path, quoting=not (task.name in _UNQUOTED and extension(path) == ".tsv"))
+
+
+def _first_known(task: Task, candidates: Sequence[Path]) -> tuple[list[Row], _Columns]:
+    """The rows of the first file that has the columns of the task."""
+    for path in candidates:
+        rows = _read(task, path)
+        columns = _columns(task, rows[0])
+        if columns is not None:
+            return rows, columns
+    raise DataError(
+        f"no known columns for {task.name}; found: " + ", ".join(f'"{name}"' for name in rows[0].cells),
+        hint="expected " + "; ".join(" or ".join(dict.fromkeys(names)) for names in _known(task)),
+        file=path,
+        line=1,
+    )
+
+
+def _known(task: Task) -> tuple[tuple[str, ...], ...]:
+    label = _STS_LABEL if task.name == "klue-sts" else _LABEL
+    return (task.fields[0], *_FIRST), (task.fields[1], *_SECOND), label
+
+
+def _columns(task: Task, row: Row) -> _Columns | None:
+    found = [next((n for n in names if _cell(row, n) is not _NOTHING), None) for names in _known(task)]
+    first, second, label = found
+    if first is None or second is None or label is None or first == second:
+        return None
+    return _Columns(first, second, label)
+
+
+_NOTHING = object()
+
+
+def _cell(row: Row, column: str) -> Any:
+    """_cell(row, "labels.binary-label") -> row["labels"]["binary-label"]."""
+    outer, _, inner = column.partition(".")
+    value = row.cells.get(outer, _NOTHING)
+    if not inner:
+        return value
+    return value.get(inner, _NOTHING) if isinstance(value, dict) else _NOTHING
+
+
+def _pairs(task: Task, rows: Sequence[Row], columns: _Columns) -> Iterator[Pair]:
+    for n, row in enumerate(rows):
+        for column in columns:
+            if _cell(row, column) is _NOTHING:
+                raise row.where.error(f'no "{column}", which other rows have', hint="complete the row")
+        label = read_label(row, columns.label, _cell(row, columns.label), task.labels)
+        yield Pair(n, row.text(columns.first), row.text(columns.second), label)
+
+
+# --- groups -------------------------------------------------------------------------------------------------
+
+
+def _groups(task: Task, kind: str, pairs: Iterable[Pair]) -> Iterator[Group]:
+    """One by one, as a signal group holds eleven items and often only the first groups are wanted. A group has
+    one original, so its cluster is that of the first pair with these texts."""
+    first_row: dict[tuple[str, str], int] = {}
+    for pair in pairs:
+        row = first_row.setdefault((pair.first, pair.second), pair.row)
+        yield _group(task, kind, pair, cluster=f"calm/{task.name}/{kind}/{row}")
+
+
+def _group(task: Task, kind: str, pair: Pair, cluster: str) -> Group:
+    id = f"calm/{task.name}/{kind}/{pair.row}"
+    items = [_item(task, f"{id}/0", "original", pair)]
+    if kind == "reverse":
+        items.append(_item(task, f"{id}/1", "variant", pair, reverse=True))
+    else:
+        items += [_item(task, f"{id}/{n}", "variant", pair, sign=sign) for n, sign in enumerate(SIGNS, 1)]
+    return Group(id, "calm", task.name, kind, "same", tuple(items), cluster)
+
+
+def _item(task: Task, id: str, role: Role, pair: Pair, *, sign: str = COLON, reverse: bool = False) -> Item:
+    first, second = task.forms["calm"].indicators
+    fields = calm_fields(first, pair.first, second, pair.second, sign, reverse)
+    return Item(id, task.name, role, fields, task.labels, pair.accepted, template="calm")
+
+
+def _examples(task: Task, name: str, rows: Sequence[Row], columns: _Columns) -> Iterator[Item]:
+    for pair in _pairs(task, rows, columns):
+        if pair.accepted:
+            yield _item(task, f"calm/{task.name}/{name}/{pair.row}", "original", pair)

@@ -1,0 +1,86 @@
+"""Fitting a user's group to the built-in task it names, or finding out that it does not fit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from unwaver.errors import UsageError, near
+from unwaver.files import Where, shown
+from unwaver.tasks import Relation, Task, built_in
+from unwaver.types import Group, Item
+
+
+def fitted(group: Group, where: Where) -> Group:
+    """The group with what a built-in task knows filled in, or an error where it contradicts that task."""
+    task = built_in().get(group.task)
+    if task is not None:
+        _check_relation(group, task, where)
+        group = replace(group, items=tuple(_fitted_item(item, task, where) for item in group.items))
+        _check_original_labels(group, task.relations.get(group.kind, Relation()), where)
+    for item in group.items:
+        if task is None:
+            _check_plain_item(item, where)
+        unknown = [
+            label for label in (*item.accepted, *item.rejected) if item.choices and label not in item.choices
+        ]
+        if unknown:
+            raise where.error(
+                f'"accepted": found {shown(unknown[0])}, expected one of {", ".join(item.choices)}',
+                near(unknown[0], item.choices),
+            )
+    return group
+
+
+def _check_relation(group: Group, task: Task, where: Where) -> None:
+    try:
+        task.check_relation(group.kind)
+    except UsageError as error:
+        raise where.error(error.message, error.hint) from None
+
+
+def _check_original_labels(group: Group, relation: Relation, where: Where) -> None:
+    for item in group.items:
+        if item.role == "original" and relation.labels and not set(item.accepted) <= set(relation.labels):
+            raise where.error(
+                f"found {group.kind} of an original labelled {item.accepted[0]}; for {group.task} it holds only "
+                f"where the label is {' or '.join(relation.labels)}",
+                "leave the row out, or give it a kind of its own",
+            )
+
+
+def _fitted_item(item: Item, task: Task, where: Where) -> Item:
+    fields = dict(item.fields)
+    if not item.template:
+        if len(task.fields) == 1 and list(fields) == ["text"]:
+            fields = {task.fields[0]: fields["text"]}
+        if set(fields) != set(task.fields):
+            raise where.error(
+                f'"fields": found {", ".join(fields)}, expected those of {task.name}: {", ".join(task.fields)}',
+                "give the task another name if it is not that task",
+            )
+        fields = {name: fields[name] for name in task.fields}
+    elif item.template not in task.forms:
+        raise where.error(
+            f'"template": found {shown(item.template)}, expected a form of {task.name}',
+            near(item.template, task.forms),
+        )
+    if item.choices not in ((), task.labels):
+        raise where.error(
+            f'"choices": found {", ".join(item.choices)}, expected those of {task.name}: {", ".join(task.labels)}',
+            'leave "choices" out, or give the task another name',
+        )
+    return replace(item, fields=fields, choices=task.labels)
+
+
+def _check_plain_item(item: Item, where: Where) -> None:
+    for name in item.fields:
+        if not re.fullmatch(r"\w+", name):
+            raise where.error(
+                f'"fields": found the name {shown(name)}, expected letters, digits and _', "rename it"
+            )
+    if item.template:
+        raise where.error(
+            f'"template": found {shown(item.template)}, but {item.task} is no built-in task and has no forms',
+            near(item.task, built_in()),
+        )

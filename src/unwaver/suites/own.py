@@ -1,0 +1,134 @@
+"""A user's own file: groups.jsonl, or a table with a column for the original and columns for its variants.
+
+    question,paraphrase,label                    {"items": [{"text": "Is it late?", "accepted": ["yes"]},
+    Is it late?,Has it got late?,yes                        {"text": "Has it got late?"}]}
+
+Two columns are enough. What cannot be told without gold labels is said in the notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from unwaver.files import Row, Where, read_rows, shown, stem
+from unwaver.groups import group_from_json, with_clusters
+from unwaver.suites.common import check_case
+from unwaver.suites.fit import fitted
+from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
+from unwaver.tasks import Task, built_in, plain_task
+from unwaver.types import Group, Item, Suite
+
+Placed = tuple[Group, Where]
+
+
+def suite(
+    path: Path,
+    *,
+    task: str | None = None,
+    kind: str | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    labels: Sequence[str] | None = None,
+    quoting: bool = True,
+) -> Suite:
+    """`task` and `kind` are for rows that name none. `columns` says which column is the original, variant, gold,
+    variant_gold, kind, task, id, choices or tag, where the names do not tell: {"original": "q", "variant": "q2"}.
+    `labels` are the answers to choose from."""
+    rows = read_rows(path, quoting=quoting)
+    if any("items" in row.cells for row in rows):
+        placed = [(_group(row, stem(path), task, kind), row.where) for row in rows]
+    else:
+        placed = table_groups(rows, Options(stem(path), task, kind, columns or {}, tuple(labels or ())))
+    suites = {group.suite for group, _ in placed}
+    name = suites.pop() if len(suites) == 1 else stem(path)
+    _check_ids(placed)
+    tasks = _own_tasks(placed)
+    cases = _by_case([group for group, _ in placed])
+
+    def groups(task: str, kind: str) -> Iterator[Group]:
+        check_case(name, kinds, task, kind)
+        return iter(_clustered(cases[task, kind]))
+
+    def examples(task: str) -> Iterator[Item]:
+        originals = (i for g, _ in placed for i in g.items if i.task == task and i.role == "original")
+        return (item for item in originals if item.choices and item.accepted)
+
+    def notes(task: str, kind: str) -> list[str]:
+        check_case(name, kinds, task, kind)
+        return _notes(cases[task, kind])
+
+    kinds = {t: tuple(k for u, k in cases if u == t) for t, _ in cases}
+    return Suite(name, kinds, groups, examples, notes, tasks)
+
+
+def _by_case(groups: Iterable[Group]) -> dict[tuple[str, str], list[Group]]:
+    cases: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        cases.setdefault((group.task, group.kind), []).append(group)
+    return cases
+
+
+def _clustered(groups: Sequence[Group]) -> list[Group]:
+    """A cluster that the file gives stays."""
+    found = with_clusters(groups)
+    return [given if given.cluster else group for given, group in zip(groups, found, strict=True)]
+
+
+def _group(row: Row, suite: str, task: str | None, kind: str | None) -> Group:
+    group = group_from_json(row.cells, row.where, suite=suite, task=task or "own", kind=kind or "semantic")
+    return fitted(group, row.where)
+
+
+def _check_ids(placed: Sequence[Placed]) -> None:
+    lines: dict[str, int] = {}
+    items: dict[str, Mapping[str, str]] = {}
+    for group, where in placed:
+        if group.id in lines:
+            raise where.error(
+                f'"id": found {shown(group.id)}, which line {lines[group.id]} has too',
+                "give each group an id of its own",
+            )
+        lines[group.id] = where.line
+        for item in group.items:
+            if items.setdefault(item.id, item.fields) != item.fields:
+                raise where.error(
+                    f'"id": found item {shown(item.id)} a second time with another text',
+                    "give each item an id of its own",
+                )
+
+
+def _own_tasks(placed: Sequence[Placed]) -> dict[str, Task]:
+    """The tasks that are not built in. Where the choices differ between items, the task has no labels."""
+    tasks: dict[str, Task] = {}
+    for group, where in placed:
+        for item in () if group.task in built_in() else group.items:
+            fields = tuple(item.fields)
+            if item.task not in tasks:
+                tasks[item.task] = plain_task(item.task, fields, item.choices)
+            known = tasks[item.task]
+            if set(fields) != set(known.fields):
+                raise where.error(
+                    f'"fields": found {", ".join(fields)}, but {item.task} has {", ".join(known.fields)} above',
+                    'use the same fields throughout, or give these groups another "task"',
+                )
+            if item.choices != known.labels and known.labels:
+                tasks[item.task] = plain_task(item.task, known.fields, ())
+    return tasks
+
+
+def _notes(groups: Sequence[Group]) -> list[str]:
+    notes = []
+    originals = [[i for i in g.items if i.role == "original"] for g in groups]
+    without = sum(not all(item.accepted for item in items) for items in originals)
+    if without:
+        share = "no group has" if without == len(groups) else f"{without:,} of {len(groups):,} groups do not have"
+        lost = ["accuracy", "tau_conditioned"]
+        if groups[0].expect == "implied":
+            lost.insert(0, "tau")
+        notes.append(f"{share} the right answer to the original: {', '.join(lost)} cannot be told for these")
+    if not all(item.choices for group in groups for item in group.items):
+        notes.append(
+            "no labels to choose from, so answers are free text; if there are labels, give them (labels) "
+            f"or a gold column with 2 to {MOST_LABELS} of them"
+        )
+    return notes

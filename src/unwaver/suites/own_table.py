@@ -1,0 +1,301 @@
+"""A user's table: one row has an original, its variants, and perhaps the right answers.
+
+Which column is which is told by its name, or by the caller: {"original": "q", "variant": "q2"}.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from unwaver.errors import UsageError, near
+from unwaver.files import Row, Where, missing_column, shown
+from unwaver.groups import expect_of
+from unwaver.suites.common import read_label
+from unwaver.suites.fit import fitted
+from unwaver.tasks import Task, built_in
+from unwaver.types import Expect, Group, Item
+
+MOST_LABELS = 20  # more different gold answers than this are taken as free text
+
+_ORIGINAL = ("original", "text", "question", "sentence", "prompt", "input", "source")
+_ROLES = {
+    "gold": ("gold", "label", "answer", "gold_label"),
+    "variant_gold": ("variant_gold", "variant_label", "neg_label"),
+    "kind": ("kind", "relation"),
+    "task": ("task",),
+    "id": ("group", "id", "index"),
+    "choices": ("choices", "labels"),
+    "tag": ("tag",),
+}
+_KNOWN_ROLES = ("original", "variant", *_ROLES)
+
+
+@dataclass(frozen=True)
+class Options:
+    suite: str
+    task: str | None
+    kind: str | None
+    columns: Mapping[str, str | Sequence[str]]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    fields: Mapping[str, str]  # field of the task -> column
+    modified: str  # the field that a variant replaces
+    variants: tuple[str, ...]
+    roles: Mapping[str, str]
+
+    def cell(self, row: Row, role: str) -> Any:
+        """The cell of a role, None where there is none or it is empty."""
+        value = row.cells.get(self.roles[role]) if role in self.roles else None
+        return None if value == "" else value
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One row with one of its variants."""
+
+    row: Row
+    id: str
+    task: str
+    kind: str
+    original: Mapping[str, str]
+    variant: Mapping[str, str]
+    columns: _Columns
+
+    def labels(self, role: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+        """Those in the gold or variant_gold column; any text where there are no choices."""
+        values = _as_texts(self.columns.cell(self.row, role))
+        if not choices:
+            return values
+        column = self.columns.roles.get(role, role)
+        return tuple(label for v in values for label in read_label(self.row, column, v, choices))
+
+
+def table_groups(rows: Sequence[Row], options: Options) -> list[tuple[Group, Where]]:
+    """A group for each original and variant, with the place of its row."""
+    names = tuple(dict.fromkeys(name for row in rows for name in row.cells))
+    top = Where(rows[0].where.file, 1)
+    roles = _roles(names, options.columns, top)
+    by_task: dict[str, _Columns] = {}
+    pairs: list[_Pair] = []
+    for row in rows:
+        task = _own_text(row, roles, "task") or options.task or "own"
+        if task not in by_task:
+            by_task[task] = _columns(names, roles, built_in().get(task), options.columns, top)
+        pairs += _row_pairs(row, task, by_task[task], options)
+    choices = {task: _choices(task, pairs, options.labels) for task in by_task}
+    return [(_pair_group(p, options.suite, choices[p.task]), p.row.where) for p in _unique_ids(pairs)]
+
+
+def _roles(names: Sequence[str], given: Mapping[str, str | Sequence[str]], where: Where) -> dict[str, str]:
+    for role, column in given.items():
+        if role not in _KNOWN_ROLES:
+            raise UsageError(f"no column can be the {role}", hint=near(role, _KNOWN_ROLES))
+        for name in [column] if isinstance(column, str) else column:
+            if name not in names:
+                raise where.error(missing_column(name, names), near(name, names))
+    plain = {_plain(name): name for name in reversed(names)}
+    found = {role: next((plain[a] for a in aliases if a in plain), None) for role, aliases in _ROLES.items()}
+    found |= {role: str(column) for role, column in given.items() if role in _ROLES}
+    return {role: column for role, column in found.items() if column is not None}
+
+
+def _plain(name: str) -> str:
+    """_plain("Gold Label") -> "gold_label"."""
+    return re.sub(r"[\s-]+", "_", name.strip().casefold())
+
+
+def _columns(
+    names: Sequence[str],
+    roles: Mapping[str, str],
+    task: Task | None,
+    given: Mapping[str, str | Sequence[str]],
+    where: Where,
+) -> _Columns:
+    free = [name for name in names if name not in roles.values() and name != ""]
+    variants = _as_list(given.get("variant", ()))
+    fields = _field_columns(names, [n for n in free if n not in variants], task, given, where)
+    modified = "text" if task is None else task.modified
+    left = [name for name in free if name not in fields.values()]
+    variants = variants or [n for n in left if _is_variant(n, modified)] or (left if len(left) == 1 else [])
+    if not variants:
+        raise where.error(
+            "no column for the variant; found: " + ", ".join(f'"{n}"' for n in names),
+            'name it "variant" or "paraphrase", or say which it is: columns={"variant": "…"}',
+        )
+    return _Columns(fields, modified, tuple(variants), roles)
+
+
+def _as_list(value: str | Sequence[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _field_columns(
+    names: Sequence[str],
+    free: Sequence[str],
+    task: Task | None,
+    given: Mapping[str, str | Sequence[str]],
+    where: Where,
+) -> dict[str, str]:
+    """The column of each field of the task; a file that names no built-in task has the one field "text"."""
+    fields = {"text": "text"} if task is None else {name: name for name in task.fields}
+    modified = "text" if task is None else task.modified
+    if "original" in given:
+        fields[modified] = str(given["original"])
+    elif task is None or (len(fields) == 1 and modified not in names):
+        fields[modified] = _original_column(names, free, where)
+    for column in fields.values():
+        if column not in names:
+            raise where.error(missing_column(column, names), "needed: " + ", ".join(fields.values()))
+    return fields
+
+
+def _original_column(names: Sequence[str], free: Sequence[str], where: Where) -> str:
+    plain = {_plain(name): name for name in reversed(free)}
+    for alias in _ORIGINAL:
+        if alias in plain:
+            return plain[alias]
+    left = [name for name in free if not _is_variant(name, "text")]
+    if len(left) == 1 or len(free) == 2:  # of two columns the first
+        return (left or free)[0]
+    raise where.error(
+        "no column for the original; found: " + ", ".join(f'"{n}"' for n in names),
+        'name it "original" or "text", or say which it is: columns={"original": "…"}',
+    )
+
+
+def _is_variant(name: str, modified: str) -> bool:
+    """variant, variants, variant2, paraphrase_b, hypothesis_paraphrase, hypothesis_neg."""
+    return _plain(name).removeprefix(f"{modified}_").startswith(("variant", "paraphrase", "neg"))
+
+
+def _row_pairs(row: Row, task: str, columns: _Columns, options: Options) -> Iterator[_Pair]:
+    original = {field: _text(row, column) for field, column in columns.fields.items()}
+    variants = [(column, text) for column in columns.variants for text in _variants(row, column)]
+    if not variants:
+        raise row.where.error(
+            f'column "{columns.variants[0]}": found nothing, expected a variant', "fill the cell or drop the row"
+        )
+    for column, text in variants:
+        guess = "negational" if re.search(r"(^|_)neg", _plain(column)) else "semantic"
+        kind = _own_text(row, columns.roles, "kind") or options.kind or guess
+        name = str(columns.cell(row, "id") or row.where.line)
+        yield _Pair(
+            row=row,
+            id=f"{options.suite}/{task}/{kind}/{name}",
+            task=task,
+            kind=kind,
+            original=original,
+            variant={**original, columns.modified: text},
+            columns=columns,
+        )
+
+
+def _text(row: Row, column: str) -> str:
+    text = row.text(column) if column in row.cells else ""
+    if not text.strip():
+        raise row.where.error(
+            f'column "{column}": found nothing, expected a text', "fill the cell or drop the row"
+        )
+    return text
+
+
+def _variants(row: Row, column: str) -> list[str]:
+    """A cell of a .jsonl file may hold a list; an empty cell holds no variant."""
+    value = row.cells.get(column)
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    for text in values:
+        if not isinstance(text, str):
+            raise row.where.error(
+                f'column "{column}": found {shown(text)}, expected text', "write it in double quotes"
+            )
+    return [text for text in values if text.strip()]
+
+
+def _own_text(row: Row, roles: Mapping[str, str], role: str) -> str:
+    value = row.cells.get(roles[role]) if role in roles else None
+    return "" if value is None else str(value).strip()
+
+
+def _choices_cell(row: Row, columns: _Columns) -> tuple[str, ...]:
+    """["yes", "no"] in a .jsonl file, yes|no in a table."""
+    value = columns.cell(row, "choices")
+    parts = value if isinstance(value, list) else str(value or "").split("|")
+    return tuple(str(part).strip() for part in parts if str(part).strip())
+
+
+def _choices(task: str, pairs: Sequence[_Pair], labels: tuple[str, ...]) -> tuple[str, ...]:
+    """The labels of a task: its own, those given, or those seen. None: answers are free text."""
+    if task in built_in():
+        if labels and labels != built_in()[task].labels:
+            raise UsageError(
+                f"{task} has labels of its own: {', '.join(built_in()[task].labels)}",
+                hint="leave the labels out, or give the task another name",
+            )
+        return built_in()[task].labels
+    if labels:
+        return labels
+    mine = [pair for pair in pairs if pair.task == task]
+    seen = {label for pair in mine for role in ("gold", "variant_gold") for label in pair.labels(role, ())}
+    return tuple(sorted(seen)) if 2 <= len(seen) <= MOST_LABELS else ()
+
+
+def _as_texts(value: Any) -> tuple[str, ...]:
+    """1 -> ("1",), ["a", "b"] -> ("a", "b"), None -> ()."""
+    values = value if isinstance(value, list) else [value]
+    texts = (str(v).lower() if isinstance(v, bool) else str(v).strip() for v in values if v is not None)
+    return tuple(text for text in texts if text not in ("", "-"))
+
+
+def _unique_ids(pairs: Iterable[_Pair]) -> Iterator[_Pair]:
+    """Rows may share an id, and a row may have several variants: 7, 7.2, 7.3."""
+    counts: Counter[str] = Counter()
+    for pair in pairs:
+        counts[pair.id] += 1
+        yield pair if counts[pair.id] == 1 else replace(pair, id=f"{pair.id}.{counts[pair.id]}")
+
+
+def _pair_group(pair: _Pair, suite: str, labels: tuple[str, ...]) -> Group:
+    row = pair.row
+    choices = _choices_cell(row, pair.columns) or labels
+    expect = _pair_expect(pair.kind, row.where)
+    gold = pair.labels("gold", choices)
+    if pair.columns.cell(row, "variant_gold") is not None:
+        variant_gold = pair.labels("variant_gold", choices)
+    else:
+        variant_gold = gold if expect == "same" else _other_label(pair, gold, choices)
+    original = Item(f"{pair.id}/0", pair.task, "original", pair.original, choices, gold)
+    variant = Item(f"{pair.id}/1", pair.task, "variant", pair.variant, choices, variant_gold)
+    tag = _own_text(row, pair.columns.roles, "tag")
+    group = Group(pair.id, suite, pair.task, pair.kind, expect, (original, variant), tag=tag)
+    return fitted(group, row.where)
+
+
+def _pair_expect(kind: str, where: Where) -> Expect:
+    expect = expect_of(kind)
+    if expect is None:
+        raise where.error(
+            f"kind: found {shown(kind)}, which is not known",
+            'write a groups.jsonl, where each group has an "expect"',
+        )
+    if expect in ("implied", "bucket"):
+        raise where.error(
+            f"kind: found {kind}, but an original and a variant cannot be {kind}",
+            'write a groups.jsonl, one line a group: {"items": [{"text": "…"}, {"text": "…"}, {"text": "…"}]}',
+        )
+    return expect
+
+
+def _other_label(pair: _Pair, gold: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
+    """The label that a negation gives: what the task says, or the other one of two."""
+    task = built_in().get(pair.task)
+    relation = task.relations.get(pair.kind) if task else None
+    if gold and relation is not None and relation.to is not None:
+        return (relation.to,)
+    return tuple(c for c in choices if c not in gold) if len(choices) == 2 and len(gold) == 1 else ()

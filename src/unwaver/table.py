@@ -1,0 +1,210 @@
+"""Answers as a Polars frame, one row an answer, with one written schema.
+
+A table from elsewhere needs only the columns group, kind, role, label and gold; `complete` adds the rest.
+What a label is, is decided here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from unwaver.errors import DataError, near
+from unwaver.groups import expect_of
+from unwaver.read import read_labels
+from unwaver.types import Answer, Group
+
+SCHEMA: dict[str, Any] = {
+    "suite": pl.String,
+    "task": pl.String,
+    "kind": pl.String,
+    "expect": pl.String,  # same, different, implied, bucket
+    "model": pl.String,
+    "method": pl.String,
+    "group": pl.String,
+    "cluster": pl.String,
+    "item": pl.String,
+    "role": pl.String,  # original, variant, conclusion
+    "replicate": pl.Int64,
+    "label": pl.String,  # null: unreadable, failed or not asked; status says which
+    "gold": pl.List(pl.String),  # the accepted labels; null: not known
+    "probs": pl.List(pl.Float64),
+    "status": pl.String,  # answered, unreadable, failed, not_asked
+    "truncated": pl.Boolean,
+}
+REQUIRED = ("group", "kind", "role", "label")
+ROLES = ("original", "variant", "conclusion")
+STATUSES = ("answered", "unreadable", "failed", "not_asked")
+BLOCK = ("suite", "task", "kind", "model", "method")
+
+
+def table_of(
+    groups: Sequence[Group],
+    answers: Mapping[tuple[str, int], Answer],
+    words: Mapping[tuple[str, str], Sequence[str]],
+    *,
+    model: str,
+    method: str,
+    replicates: int = 1,
+    normalise: bool = False,
+) -> pl.DataFrame:
+    """The answers of one model about these groups: `answers` by (item id, replicate).
+
+    `words` are what a language model writes for the labels, by (task, template). `normalise` divides the
+    log-probability of each choice by its number of tokens before the greatest is taken.
+    """
+    rows = [
+        (group, item, replicate, answers.get((item.id, replicate)))
+        for group in groups
+        for replicate in range(replicates)
+        for item in group.items
+    ]
+    read = [_read(item.choices, words.get((item.task, item.template), ()), a, normalise) for _, item, _, a in rows]
+    return pl.DataFrame(
+        {
+            "suite": [g.suite for g, *_ in rows],
+            "task": [g.task for g, *_ in rows],
+            "kind": [g.kind for g, *_ in rows],
+            "expect": [g.expect for g, *_ in rows],
+            "model": [model] * len(rows),
+            "method": [method] * len(rows),
+            "group": [g.id for g, *_ in rows],
+            "cluster": [g.cluster or g.id for g, *_ in rows],
+            "item": [i.id for _, i, *_ in rows],
+            "role": [i.role for _, i, *_ in rows],
+            "replicate": [r for _, _, r, _ in rows],
+            "label": [label for label, _ in read],
+            "gold": [list(i.accepted) or None for _, i, *_ in rows],
+            "probs": [probs for _, probs in read],
+            "status": [_status(a, label) for (*_, a), (label, _) in zip(rows, read, strict=True)],
+            "truncated": [a is not None and a.truncated for *_, a in rows],
+        },
+        schema=SCHEMA,
+    )
+
+
+def _status(answer: Answer | None, label: str | None) -> str:
+    if answer is None:
+        return "not_asked"
+    if answer.error is not None:
+        return "failed"
+    return "unreadable" if label is None else "answered"
+
+
+def _read(
+    choices: Sequence[str], words: Sequence[str], answer: Answer | None, normalise: bool
+) -> tuple[str | None, list[float] | None]:
+    """The label that an answer gives, and the probabilities of the choices."""
+    if answer is None or answer.error is not None:
+        return None, None
+    scores = answer.logprobs
+    if normalise and answer.tokens:
+        scores = tuple(s / max(n, 1) for s, n in zip(scores, answer.tokens, strict=True))
+    probs = softmax(scores) if scores and len(scores) == len(choices) else None
+    if answer.text is not None:
+        if not choices:  # free text: the words themselves are the answer
+            return answer.text.strip() or None, None
+        return read_labels([answer.text], choices, words)[0], probs
+    if probs is None:
+        return None, None
+    return choices[max(range(len(probs)), key=probs.__getitem__)], probs
+
+
+def softmax(logs: Sequence[float]) -> list[float] | None:
+    """softmax([0, 0]) -> [0.5, 0.5]; None where no choice is possible or a number is missing."""
+    top = max(logs)
+    if not math.isfinite(top) or any(math.isnan(x) for x in logs):
+        return None
+    weights = [math.exp(x - top) for x in logs]
+    total = sum(weights)
+    return [w / total for w in weights]
+
+
+def complete(table: Any) -> pl.DataFrame:
+    """A table from elsewhere with every column of SCHEMA: a frame of Polars or pandas, or columns, or rows.
+
+    `gold` may be one label or a list of accepted ones; numbers serve as labels. A missing label is
+    unreadable unless a `status` column says otherwise.
+    """
+    frame = _frame(table)
+    missing = [c for c in REQUIRED if c not in frame.columns]
+    if missing:
+        raise DataError(
+            f"the table has no column {', '.join(missing)}",
+            hint=f"it needs group, kind, role, label and gold; found: {', '.join(frame.columns)}",
+        )
+    if not frame.height:
+        raise DataError("the table is empty", hint="it needs one row for each answer")
+    defaults: dict[str, pl.Expr] = {
+        "suite": pl.lit("own"),
+        "task": pl.lit("own"),
+        "model": pl.lit("table"),
+        "method": pl.lit("table"),
+        "replicate": pl.lit(0),
+        "gold": pl.lit(None),
+        "probs": pl.lit(None),
+        "truncated": pl.lit(False),
+        "cluster": pl.col("group"),
+        "item": pl.lit(""),
+    }
+    frame = frame.with_columns(**{n: e for n, e in defaults.items() if n not in frame.columns})
+    frame = frame.with_columns(_label(frame, "label"), gold=_gold(frame))
+    if "expect" not in frame.columns:
+        kinds = {k: expect_of(str(k)) or "same" for k in frame["kind"].unique().to_list()}
+        frame = frame.with_columns(expect=pl.col("kind").replace_strict(kinds, return_dtype=pl.String))
+    status = pl.when(pl.col("label").is_null()).then(pl.lit("unreadable")).otherwise(pl.lit("answered"))
+    if "status" in frame.columns:
+        status = pl.coalesce(pl.col("status"), status)
+    frame = frame.with_columns(status=status)
+    _check(frame, "role", ROLES)
+    _check(frame, "status", STATUSES)
+    casts = [
+        pl.col(n).cast(t, strict=False)
+        for n, t in SCHEMA.items()
+        if frame.schema[n] != t and n not in ("gold", "group", "cluster", "label")
+    ]
+    return frame.with_columns(casts)
+
+
+def _frame(table: Any) -> pl.DataFrame:
+    if isinstance(table, pl.DataFrame):
+        return table
+    if isinstance(table, pl.LazyFrame):
+        return table.collect()
+    if isinstance(table, Mapping) or (isinstance(table, Iterable) and not hasattr(table, "columns")):
+        return pl.DataFrame(table, infer_schema_length=None)
+    if hasattr(table, "columns"):  # pandas, without its PyArrow
+        return pl.DataFrame({str(c): table[c].to_list() for c in table.columns}, strict=False)
+    raise DataError(f"a {type(table).__name__} is no table", hint="give a Polars or pandas frame, or rows")
+
+
+def _label(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """Labels are compared as strings; 2.0 (what pandas makes of 2 beside a missing value) is "2"."""
+    dtype = frame.schema[name]
+    column = pl.col(name)
+    if dtype.is_float():
+        column = column.fill_nan(None)
+        whole = frame.select((column.is_null() | (column == column.round())).all()).item()
+        return (column.cast(pl.Int64) if whole else column).cast(pl.String)
+    return column.cast(pl.String)
+
+
+def _gold(frame: pl.DataFrame) -> pl.Expr:
+    dtype = frame.schema["gold"]
+    if isinstance(dtype, pl.List):
+        inner = pl.col("gold").cast(pl.List(pl.String))
+        return pl.when(inner.list.len() > 0).then(inner)
+    return _label(frame, "gold")
+
+
+def _check(frame: pl.DataFrame, column: str, known: Sequence[str]) -> None:
+    strange = [v for v in frame[column].unique().to_list() if v not in known]
+    if strange:
+        row = frame.with_row_index("_row").filter(~pl.col(column).is_in(list(known)))["_row"][0]
+        raise DataError(
+            f"row {row} has {column} {strange[0]!r}, expected {', '.join(known)}",
+            hint=near(str(strange[0]), known),
+        )

@@ -1,0 +1,63 @@
+"""Where tests find data and models. What is not there is skipped, and the skip says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def _folder(variable: str) -> Path:
+    value = os.environ.get(variable)
+    if not value or not Path(value).is_dir():
+        pytest.skip(f"{variable} is not set to a folder")
+    return Path(value)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    return _folder("UNWAVER_DATA")
+
+
+@pytest.fixture(scope="session")
+def nli_model() -> Path:
+    folder = _folder("UNWAVER_MODELS") / "nli-minilm"
+    if not folder.is_dir():
+        pytest.skip(f"there is no {folder}")
+    return folder
+
+
+@pytest.fixture
+def unwaver(tmp_path: Path) -> Any:
+    """The command line as a user has it: unwaver("run", "sample") -> CompletedProcess, in an empty folder."""
+
+    def call(*args: object, env: dict[str, str] | None = None, timeout: float = 300, **options: Any) -> Any:
+        return subprocess.run(
+            [sys.executable, "-m", "unwaver.cli.main", *map(str, args)],
+            capture_output=True,
+            text=True,
+            cwd=options.pop("cwd", tmp_path),
+            env={**os.environ, "COLUMNS": "100", **(env or {})},
+            timeout=timeout,
+            **options,
+        )
+
+    return call
+
+
+@pytest.fixture
+def scores(unwaver: Any) -> Any:
+    """The scores of a call that must succeed."""
+
+    def call(*args: object, **options: Any) -> list[dict[str, Any]]:
+        done = unwaver(*args, "--json", **options)
+        assert done.returncode == 0, done.stderr
+        found: list[dict[str, Any]] = json.loads(done.stdout)["scores"]
+        return found
+
+    return call

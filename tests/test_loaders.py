@@ -1,0 +1,169 @@
+"""Finding and fetching, against a real server on loopback."""
+
+import http.server
+import socket
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from unwaver import loaders
+from unwaver.errors import DataError
+from unwaver.loaders import HOMES, library
+
+TABLE = b"premise\thypothesis\tlabel\na\tb\t0\n"
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("UNWAVER_DATA", raising=False)
+    return tmp_path / "cache" / "unwaver" / "data"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        name = self.path.strip("/")
+        if name == "gone":
+            self.send_error(404)
+        elif name == "elsewhere":
+            self.send_response(302)
+            self.send_header("Location", "http://127.0.0.1:1/x")
+            self.end_headers()
+        elif name == "hang":
+            time.sleep(2)
+        else:
+            body = {"page": b"<!DOCTYPE html>", "big": b"x" * 5000}.get(name, TABLE)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body) + (10 if name == "cut" else 0)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+        thread.join()
+
+
+def fetching(url: str, said: list[str] | None = None, data_dir: Path | None = None):
+    found = library(data_dir, fetch=True, say=None if said is None else said.append)
+    return replace(found, homes={"set/x.tsv": url})
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.tsv.gz", "x.csv", "x.csv.gz", "x.jsonl", "x.json.gz"])
+def test_every_form_is_found(tmp_path, cache, name):
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / name).touch()
+    assert library(tmp_path).find("set/x") == tmp_path / "set" / name
+
+
+def test_the_folder_given_wins_over_the_environment_and_the_cache_comes_last(tmp_path, cache, monkeypatch):
+    for folder in (tmp_path / "given", tmp_path / "env", cache):
+        folder.mkdir(parents=True)
+        (folder / "x.tsv").touch()
+    assert library(None).find("x") == cache / "x.tsv"
+    monkeypatch.setenv("UNWAVER_DATA", str(tmp_path / "env"))
+    assert library(None).find("x") == tmp_path / "env" / "x.tsv"
+    assert library(tmp_path / "given").find("x") == tmp_path / "given" / "x.tsv"
+
+
+def test_a_missing_file_is_named_with_where_to_put_it(tmp_path, cache):
+    with pytest.raises(DataError) as raised:
+        library(tmp_path).find("becel/snli/semantic")
+    error = raised.value
+    assert (
+        f"not found: becel/snli/semantic{{.tsv,.csv,.jsonl,.json}}[.gz], looked for in {tmp_path}" in error.message
+    )
+    assert error.file == str(tmp_path / "becel/snli/semantic.tsv")
+    assert (
+        f"put it there as {tmp_path}/becel/snli/semantic.tsv, give --data-dir DIR or set UNWAVER_DATA"
+        in error.hint
+    )
+    assert "--fetch to get it from https://raw.githubusercontent.com/MJ-Jang/BECEL" in error.hint
+
+
+def test_a_missing_folder_is_named(tmp_path, cache):
+    with pytest.raises(DataError, match=f"no folder {tmp_path}/nowhere, where x"):
+        library(tmp_path / "nowhere").find("x")
+
+
+def test_without_any_folder_the_hint_still_says_what_to_do(cache):
+    with pytest.raises(DataError) as raised:
+        library(None).find("becel/sst2/train")
+    assert raised.value.file is None
+    assert "--data-dir DIR or set UNWAVER_DATA" in raised.value.hint
+    assert "--fetch" not in raised.value.hint  # it has no public home
+
+
+def test_a_file_is_fetched_once_and_said(cache, server):
+    said = []
+    found = fetching(f"{server}/x.tsv", said).find("set/x")
+    assert found == cache / "set/x.tsv"
+    assert found.read_bytes() == TABLE
+    assert said == [f"fetching {server}/x.tsv to {found}", f"fetched set/x.tsv: {len(TABLE)} bytes"]
+    said.clear()
+    assert fetching(f"{server}/x.tsv", said).find("set/x") == found
+    assert said == []
+
+
+def test_nothing_is_fetched_unless_asked(cache, server):
+    with pytest.raises(DataError, match="not found"):
+        replace(fetching(f"{server}/x.tsv"), fetch=False).find("set/x")
+
+
+REFUSED = {
+    "gone": "404 Not Found",
+    "page": "a web page came instead of the file",
+    "elsewhere": "it leads to http://127.0.0.1:1/x, which is not https",
+    "cut": f"it ended after {len(TABLE)} bytes",
+    "big": "more than 1,000 bytes",
+    "hang": "timed out",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_not_the_file_is_refused_and_leaves_nothing(cache, server, monkeypatch, name):
+    monkeypatch.setattr(loaders, "FETCH_BYTES", 1000)
+    monkeypatch.setattr(loaders, "CONNECT_SECONDS", 0.3)
+    with pytest.raises(DataError) as raised:
+        fetching(f"{server}/{name}").find("set/x")
+    assert raised.value.message == f"could not fetch {server}/{name}: {REFUSED[name]}"
+    assert f"put the file there as {cache}/set/x.tsv, give --data-dir DIR or set UNWAVER_DATA" in raised.value.hint
+    assert [p for p in cache.rglob("*") if p.is_file()] == []
+
+
+def test_without_a_network_it_says_so_in_seconds_and_tries_a_host_once(tmp_path, cache):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}/x.tsv"
+    said = []
+    files = fetching(url, said, tmp_path)
+    start = time.monotonic()
+    for _ in range(3):
+        with pytest.raises(DataError, match=r"could not fetch .*Connection refused") as raised:
+            files.find("set/x")
+    assert time.monotonic() - start < 2
+    assert f"put the file there as {tmp_path}/set/x.tsv" in raised.value.hint
+    assert len(said) == 1
+
+
+def test_a_cache_that_cannot_be_written(cache, server):
+    cache.parent.parent.mkdir()
+    cache.parent.write_text("a file where a folder should be")
+    with pytest.raises(DataError, match="could not fetch"):
+        fetching(f"{server}/x.tsv").find("set/x")
+
+
+def test_public_homes_are_https():
+    assert len(HOMES) > 30
+    assert all(url.startswith("https://") for url in HOMES.values())

@@ -1,0 +1,130 @@
+"""The real SQLite, several real processes."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unwaver.errors import StoreError
+from unwaver.store import Store
+from unwaver.types import Answer
+
+floats = st.floats(allow_nan=False)
+answers = st.builds(
+    Answer,
+    text=st.none() | st.text(),
+    logprobs=st.lists(floats).map(tuple),
+    tokens=st.lists(st.integers(0, 100)).map(tuple),
+    usage=st.none() | st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)),
+    finish=st.sampled_from(["", "stop", "length"]),
+    truncated=st.booleans(),
+)
+
+
+@given(answers)
+def test_what_goes_in_comes_out(answer: Answer) -> None:
+    store = Store(Path(":memory:"))
+    store.put([("k", answer)])
+    found = store.answers(["k"])["k"]
+    lowest = tuple(-math.inf if x == math.inf else x for x in answer.logprobs)
+    assert found == Answer(answer.text, lowest, answer.tokens, answer.usage, answer.finish, answer.truncated)
+    store.close()
+
+
+def test_an_answer_is_never_replaced_and_ends_a_failure(tmp_path: Path) -> None:
+    store = Store(tmp_path / "a.sqlite")
+    store.put([("k", Answer(error="down"))])
+    assert store.failures(["k"]) == {"k": "down"}
+    store.put([("k", Answer(text="first"))])
+    store.put([("k", Answer(text="second"))])
+    assert store.answers(["k"])["k"].text == "first"
+    assert store.failures(["k"]) == {}
+    store.close()
+
+
+def test_it_survives_a_power_cut() -> None:
+    """What the page of docs/formats.md says: WAL, and FULL where NORMAL would lose the last commits."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "a.sqlite")
+        assert store._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert store._db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        store.close()
+
+
+WRITER = """
+    import sys
+    from pathlib import Path
+    from unwaver.store import Store
+    from unwaver.types import Answer
+    store = Store(Path(sys.argv[1]))
+    for i in range(150):
+        store.put([(f"{sys.argv[2]}-{i}-{j}", Answer(text="x")) for j in range(3)] + [(f"shared-{i}", Answer(text="s"))])
+        print(i, flush=True)
+"""
+
+
+def start_writer(path: Path, name: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(WRITER), str(path), name], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_several_processes_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "shared.sqlite"
+    writers = [start_writer(path, f"w{n}") for n in range(4)]
+    for writer in writers:
+        writer.communicate(timeout=120)
+        assert writer.returncode == 0
+    count = sqlite3.connect(path).execute("SELECT count(*) FROM answers").fetchone()[0]
+    assert count == 4 * 150 * 3 + 150
+
+
+def test_what_was_committed_survives_sigkill(tmp_path: Path) -> None:
+    path = tmp_path / "killed.sqlite"
+    for attempt in range(3):
+        writer = start_writer(path, f"k{attempt}")
+        assert writer.stdout is not None
+        seen = -1
+        deadline = time.time() + 30
+        while seen < 10 * (attempt + 1) and time.time() < deadline:
+            seen = int(writer.stdout.readline())
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.communicate()
+        store = Store(path)
+        keys = [f"k{attempt}-{i}-{j}" for i in range(seen + 1) for j in range(3)]
+        assert store.answered(keys) == set(keys)
+        store.close()
+
+
+def test_a_finished_store_is_read_without_leaving_traces(tmp_path: Path) -> None:
+    store = Store(tmp_path / "a.sqlite")
+    store.put([("k", Answer(text="x"))])
+    store.close()
+    reader = Store(tmp_path / "a.sqlite", read_only=True)
+    assert reader.answers(["k"])["k"].text == "x"
+    reader.close()
+    assert [p.name for p in tmp_path.iterdir()] == ["a.sqlite"]
+
+
+def test_damaged_and_foreign_files(tmp_path: Path) -> None:
+    (tmp_path / "no.sqlite").write_bytes(b"this is no database" * 100)
+    with pytest.raises(StoreError, match=r"damaged|no answer store"):
+        Store(tmp_path / "no.sqlite")
+    newer = sqlite3.connect(tmp_path / "newer.sqlite")
+    newer.execute("PRAGMA user_version=99")
+    newer.close()
+    with pytest.raises(StoreError, match="version 99"):
+        Store(tmp_path / "newer.sqlite")
