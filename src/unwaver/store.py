@@ -45,7 +45,7 @@ class Store:
         self.path = path
         with self._explained():
             if read_only:
-                self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+                self._db = sqlite3.connect(_read_only(path), uri=True, timeout=BUSY_SECONDS)
             else:
                 self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
                 self._prepare()
