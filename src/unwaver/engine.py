@@ -371,8 +371,8 @@ def _save(result: Result, record: Mapping[str, Any], place: Path, console: Conso
 
 def versions() -> dict[str, str]:
     """Versions of what a number may depend on; libraries only where they were used."""
-    used = [
-        m for m in ("numpy", "polars", "scipy", "torch", "transformers", "tokenizers", "httpx") if m in sys.modules
-    ]
-    found = {name: str(getattr(sys.modules[name], "__version__", "?")) for name in used}
+    found: dict[str, str] = {}
+    for name in ("numpy", "polars", "scipy", "torch", "transformers", "tokenizers", "httpx"):
+        if name in sys.modules:
+            found[name] = str(getattr(sys.modules[name], "__version__", "?"))
     return {"unwaver": __version__, "python": platform.python_version(), **found}

@@ -62,6 +62,8 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
     if not isinstance(value, str):
         return value
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if value.lower() == "none" and types.NoneType in kinds:
+        return None
     if str in kinds:
         return value
     for kind in kinds:

@@ -70,10 +70,8 @@ def main(args: list[str] | None = None) -> NoReturn:
     as_json = "--json" in arguments
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        cli.main(arguments, standalone_mode=False)
-        _exit(0)
-    except click.exceptions.Exit as e:
-        _exit(e.exit_code)
+        code = cli.main(arguments, standalone_mode=False)  # what a verb exits with, it returns
+        _exit(code if isinstance(code, int) else 0)
     except UnwaverError as e:
         _fail(e.as_dict(), str(e), e.hint, e.exit_code, as_json)
     except click.ClickException as e:

@@ -53,9 +53,13 @@ def open_model(
     if method not in (None, "logprob", "generate"):
         raise UsageError(f"unknown method {method}", hint="known for a language model: logprob, generate")
     if kind == "causal":
-        from unwaver.models.hf_causal import causal_lm as language_model
+        from unwaver.models.hf_causal import causal_lm
+
+        language_model: Any = causal_lm
     else:
-        from unwaver.models.hf_seq2seq import text_to_text as language_model
+        from unwaver.models.hf_seq2seq import text_to_text
+
+        language_model = text_to_text
     model: Model = language_model(
         path,
         name=shown,

@@ -1,0 +1,118 @@
+"""Label scoring beside lm-evaluation-harness: the same model in float32, the same contexts and continuations.
+
+    UNWAVER_DATA=../shared/data .venv-lm-eval/bin/python bench/lm_eval_side_by_side.py [--cases boolq …] [--rounds 3]
+
+Request time only: strings in, log-probabilities out, model loaded before. lm-eval runs at the batch size that is
+fastest for it on the first groups of the case. The two take turns; medians are compared. One JSON line a case; the exit code is 1
+when a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from lm_eval_cases import Case, cases
+
+from unwaver.models.demo import path_of_demo
+from unwaver.models.hf_causal import CausalLM, causal_lm
+
+BATCH_SIZES: tuple[int | str, ...] = (1, 4, 8, 16, 32, "auto")
+TRIAL = 48  # items on which lm-eval's batch size is chosen
+CLOSE = 1e-4  # lm-eval's two best nearer than this: no argmax to agree on
+TOLERANCE = 1e-3
+
+Values = list[tuple[float, ...]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", nargs="*", default=None)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    data = Path(os.environ.get("UNWAVER_DATA", "../shared/data"))
+    model = str(path_of_demo())
+    ours = causal_lm(model, name="demo", identity="demo", device="cpu", chat=False)
+    ours.load()
+    theirs = _harness(model)
+    missed = False
+    for name, make in cases(data).items():
+        if options.cases is None or name in options.cases:
+            line = side_by_side(make(), ours, theirs, options.rounds)
+            missed |= not line["ok"]
+            print(json.dumps(line), flush=True)
+    return int(missed)
+
+
+def side_by_side(case: Case, ours: CausalLM, theirs: Any, rounds: int) -> dict[str, Any]:
+    trial = case.first(TRIAL)
+    _ask_ours(ours, trial)  # warms both up
+    sizes = {size: _timed(lambda size=size: _ask_theirs(theirs, trial, size))[0] for size in BATCH_SIZES}
+    best = min(sizes, key=lambda size: sizes[size])
+    our_times, their_times = [], []
+    for _ in range(rounds):
+        seconds, mine = _timed(lambda: _ask_ours(ours, case))
+        our_times.append(seconds)
+        seconds, other = _timed(lambda: _ask_theirs(theirs, case, best))
+        their_times.append(seconds)
+    ratio = median(their_times) / median(our_times)
+    apart = max(abs(a - b) for x, y in zip(mine, other, strict=True) for a, b in zip(x, y, strict=True))
+    differ = sum(_disagree(x, y) for x, y in zip(mine, other, strict=True))
+    return {
+        "case": case.name,
+        "ok": ratio >= case.target and differ == 0 and apart <= TOLERANCE,
+        "times_as_fast": round(ratio, 2),
+        "target": case.target,
+        "unwaver_seconds": round(median(our_times), 2),
+        "lm_eval_seconds": round(median(their_times), 2),
+        "items": len(case.requests),
+        "argmax_differs": differ,
+        "largest_difference": float(f"{apart:.2g}"),
+        "lm_eval_batch_size": best,
+        "lm_eval_trial_seconds": {str(size): round(seconds, 2) for size, seconds in sizes.items()},
+        "rounds": [[round(a, 2), round(b, 2)] for a, b in zip(our_times, their_times, strict=True)],
+    }
+
+
+def _disagree(mine: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    best, second = sorted(other, reverse=True)[:2]
+    return best - second >= CLOSE and mine.index(max(mine)) != other.index(best)
+
+
+def _timed(call: Callable[[], Values]) -> tuple[float, Values]:
+    start = time.perf_counter()
+    values = call()
+    return time.perf_counter() - start, values
+
+
+def _ask_ours(model: CausalLM, case: Case) -> Values:
+    answers = dict(pair for batch in model.answer(case.requests) for pair in batch)
+    return [answers[i].logprobs for i in range(len(case.requests))]
+
+
+def _harness(model: str) -> Any:
+    from lm_eval.models.huggingface import HFLM
+
+    return HFLM(pretrained=model, dtype="float32", device="cpu", batch_size=1)
+
+
+def _ask_theirs(harness: Any, case: Case, batch_size: int | str) -> Values:
+    from lm_eval.api.instance import Instance
+
+    harness.batch_size_per_gpu = batch_size
+    asked = [Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(case.pairs())]
+    flat = iter(value for value, _ in harness.loglikelihood(asked, disable_tqdm=True))
+    return [tuple(next(flat) for _ in r.words) for r in case.requests]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
