@@ -46,8 +46,9 @@ class OpenAIModel:
         self._echo_tokens = 0
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
-        """One reply a batch, as it arrives. Neighbours share beginnings, for the server's prefix cache."""
-        order = iter(sorted(range(len(requests)), key=lambda i: requests[i].prompt))
+        """One reply a batch, as it arrives. The order is kept: requests come group by group, so neighbours share
+        their beginning, which is what a server's prefix cache wants, and a server that dies leaves whole groups."""
+        order = iter(range(len(requests)))
         if not self._server.met:  # the first goes alone, so that a wrong key or address costs one call
             for index in islice(order, 1):
                 yield [(index, self._ask(requests[index], threading.Event()))]
