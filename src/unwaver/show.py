@@ -103,10 +103,13 @@ def _table(lines: Sequence[Sequence[str]]) -> Table:
 def remarks(result: Result) -> list[str]:
     """What must be said beside the numbers: constant predictors, unreadable and missing answers, notes."""
     lines = []
-    constant = sorted({(s.model, s.task) for s in result.scores if "constant" in s.flags})
-    for model, task in constant:
+    constant: dict[str, list[str]] = {}
+    for s in result.scores:
+        if "constant" in s.flags and s.task not in constant.setdefault(s.model, []):
+            constant[s.model].append(s.task)
+    for model, tasks in constant.items():
         lines.append(
-            f"{model} gives one and the same answer on all of {task}: consistent, but not by understanding"
+            f"{model} gives one and the same answer on all of {', '.join(tasks)}: consistent, but not by understanding"
         )
     for s in result.scores:
         if s.unreadable_as == "skipped" and s.metric in ("tau", "C_R", "C_S"):
