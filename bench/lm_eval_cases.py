@@ -72,7 +72,9 @@ def _boolq(data: Path, shots: int, target: float) -> Case:
         ]
         for r in rows
     ]
-    return _case("boolq", form.prompt, form.words, groups, [form.words[int(r["label"])] for r in rows], shots, target)
+    return _case(
+        "boolq", form.prompt, form.words, groups, [form.words[int(r["label"])] for r in rows], shots, target
+    )
 
 
 def _case(

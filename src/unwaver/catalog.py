@@ -32,15 +32,15 @@ METRICS = {
 ABOUT = {
     "becel": "five logical relations on seven tasks (Jang et al. 2022)",
     "calm": "meaning-free changes of the input format (Jang et al. 2021)",
-    "sample": "small set of every relation, shipped with unwaver; what `make demo` runs",
+    "sample": "a small set of every relation, shipped with unwaver",
     "hf": "a Hugging Face hub id or a local model folder",
     "openai": "a model on any OpenAI-compatible server: --model-arg base_url=…",
     "predictions": "a file of answers made elsewhere",
     "python": "module:function of your own",
     "fake": "constant, random or keyword: for tests and first steps",
     "demo": "smollm2: a small, weak language model that the demo runs",
-    "violation": "tau, tau_conditioned, tau_independent: share of groups that break their relation",
-    "input_format": "C_R, C_S, C_S@θ: share of predictions that survive a change of format",
+    "violation": "tau, tau_…: share of groups that break their relation",
+    "input_format": "C_R, C_S, C_S@θ: share of answers that survive a change of format",
     "accuracy": "accuracy, accuracy_variants",
     "confidence": "entropy_…, max_prob_… of consistent and inconsistent answers",
 }

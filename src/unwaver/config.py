@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from unwaver.errors import DataError, UsageError
+from unwaver.errors import DataError, UsageError, near
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,50 @@ class Config:
 def config_from(record: Mapping[str, Any], file: Path) -> Config:
     """The configuration in a run.json, checked: it may have been written by hand."""
     given = record.get("config")
-    known = {f.name for f in fields(Config)}
-    if not isinstance(given, dict) or not set(given) <= known or not {"suites", "models"} <= set(given):
+    known = {f.name: str(f.type) for f in fields(Config)}
+    if not isinstance(given, dict) or not {"suites", "models"} <= set(given):
         raise DataError("it holds no configuration of a run", file=file, hint="give a run.json of this version")
-    return Config(**as_options(given))
+    for name, value in given.items():
+        if name not in known:
+            raise DataError(f'"config": found {name!r}, which is unknown', file=file, hint=near(name, known))
+        expected, fits = _TYPES[known[name]]
+        if not fits(value) and not (value is None and "None" in known[name]):
+            hint = "correct it, or give the option on the command line and leave --from out"
+            raise DataError(f'"{name}": found {value!r}, expected {expected}', file=file, hint=hint)
+    try:
+        return Config(**as_options(given))
+    except UsageError as e:
+        raise DataError(e.message, file=file, hint=e.hint) from None
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str) for v in value)
+
+
+def _is_text_map(value: object) -> bool:
+    return isinstance(value, dict) and _is_texts([*value, *value.values()])
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, float)
+
+
+# what a run.json may hold for each type of a Config field
+_TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "tuple[str, ...]": ("a list of texts", _is_texts),
+    "Mapping[str, str]": ("texts by name", _is_text_map),
+    "int": ("a whole number", _is_whole),
+    "int | None": ("a whole number", _is_whole),
+    "float | None": ("a number", _is_number),
+    "bool": ("true or false", lambda v: isinstance(v, bool)),
+    "str": ("a text", lambda v: isinstance(v, str)),
+    "str | None": ("a text", lambda v: isinstance(v, str)),
+    "Literal['violate', 'skip']": ("violate or skip", lambda v: v in ("violate", "skip")),
+}
 
 
 def as_options(config: Config | Mapping[str, Any]) -> dict[str, Any]:
@@ -87,8 +128,12 @@ def _check_config(c: Config) -> None:
         value = getattr(c, name)
         if value is not None and value < 1:
             raise UsageError(
-                f"{name.replace('_', '-')} is {value}, expected 1 or more", hint="leave it out for all"
+                f"--{name.replace('_', '-')} is {value}, expected 1 or more", hint="leave it out for all"
             )
+    for name in ("max_cost", "price_in", "price_out"):
+        value = getattr(c, name)
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise UsageError(f"--{name.replace('_', '-')} is {value}, expected 0 or more", hint="leave it out")
     if c.limit is not None and c.sample is not None:
         raise UsageError("--limit and --sample exclude one another", hint="give one of them")
     if c.replicates < 1 or c.shots < 0:

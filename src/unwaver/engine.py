@@ -6,7 +6,7 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -52,17 +52,16 @@ def run(suites: str | Sequence[str], model: str | Model | Sequence[str | Model],
     names = (suites,) if isinstance(suites, str) else tuple(suites)
     models = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
     config = Config(names, tuple(m if isinstance(m, str) else m.name for m in models), **options)
-    opened = [m for m in models if not isinstance(m, str)]
-    return Run(config, models=opened if len(opened) == len(models) else None).go()
+    return Run(config, models=models).go()
 
 
 class Run:
     """One run, step by step; every step is made when it is first asked for."""
 
-    def __init__(self, config: Config, console: Console | None = None, *, models: list[Model] | None = None):
+    def __init__(self, config: Config, console: Console | None = None, *, models: Sequence[str | Model] = ()):
         self.config = config
         self.console = console or Console()
-        self._given = models
+        self._given = models or config.models
 
     @cached_property
     def selection(self) -> Selection:
@@ -83,7 +82,7 @@ class Run:
 
     @cached_property
     def models(self) -> list[Model]:
-        return self._given or open_models(self.config)
+        return open_models(self.config, self._given)
 
     @cached_property
     def renderer(self) -> Renderer:
@@ -110,7 +109,9 @@ class Run:
         record = self.record(groups_hash)
         folder.write_run(place, record)
         spent = Spent()
-        with self._stores(place, plans) as store:
+        with self._stores(place, plans) as store, ExitStack() as opened:
+            for model in self.models:
+                opened.callback(model.close)
             try:
                 for model, plan in zip(self.models, plans, strict=True):
                     with self.console.track(model.name, len(plan.requests)) as progress:
@@ -118,22 +119,20 @@ class Run:
             except StoreFull as full:
                 spent.stopped = str(full)
             frames = [self._frame(m, p, store) for m, p in zip(self.models, plans, strict=True)]
-        for model in self.models:
-            model.close()
         record["spent"] = asdict(spent)
         result = scored(frames, record, self.config, place)
-        _save(result, record, place, self.console)
+        record["versions"].update(versions())  # scoring has brought its libraries in
+        _save(result, record, place)
         return result
 
     def dry(self) -> list[dict[str, Any]]:
         """What would be asked, one entry a model; with `out` the groups are written for others to answer."""
         groups_file = None
         if self.config.out:
-            place = Path(self.config.out)
-            place.mkdir(parents=True, exist_ok=True)
+            place = folder.open_folder(Path(self.config.out), self.config.id)
             folder.write_groups(place, self.selection.groups, self.renderer.shown)
             groups_file = str(place / folder.GROUPS)
-        if not self.config.models and not self._given:
+        if not self.config.models:
             return [self._dry_entry("(no model)", None, None, groups_file)]
         return [
             self._dry_entry(name, model, plan, groups_file)
@@ -209,7 +208,11 @@ class Run:
         return ", ".join(parts)
 
     def _warn(self) -> None:
+        c = self.config
+        prompting = [o for o, v in (("--template", c.template), ("--shots", c.shots), ("--system", c.system)) if v]
         for model in self.models:
+            if prompting and "prompt" not in model.reads:
+                self.console.say(f"{model.name} reads no prompt: {', '.join(prompting)} makes no difference to it")
             if self.config.replicates > 1 and model.deterministic:
                 self.console.say(
                     f"{model.name} answers the same every time ({model.method}): --replicates "
@@ -309,7 +312,9 @@ def score(table_or_path: Any, *, unreadable: Literal["violate", "skip"] = "viola
         path = Path(table_or_path)
         if path.is_dir() or path.name == folder.RUN:
             return score_folder(path if path.is_dir() else path.parent, unreadable=unreadable)
-        table_or_path = _read_table(path)
+        from unwaver.table import read_table
+
+        table_or_path = read_table(path)
     from unwaver.scoring import score_frame
     from unwaver.table import complete
 
@@ -330,7 +335,7 @@ def read_folder(place: Path) -> tuple[list[pl.DataFrame], dict[str, Any], Config
     groups = folder.read_groups(place)
     words = {tuple(name.split("/", 1)): w for name, w in record["words"].items()}
     if not (place / folder.ANSWERS).exists():
-        raise DataError("the run has no answers", file=place / folder.ANSWERS, hint="was it moved in parts?")
+        raise DataError("the run has no answers", file=place / folder.ANSWERS, hint=folder.INCOMPLETE)
     store = Store(place / folder.ANSWERS, read_only=True)
     frames = []
     keys: dict[int, dict[tuple[str, int], str]] = {}
@@ -343,30 +348,13 @@ def read_folder(place: Path) -> tuple[list[pl.DataFrame], dict[str, Any], Config
     return frames, record, config
 
 
-def _read_table(path: Path) -> Any:
-    import polars as pl
-
-    from unwaver.files import read_rows
-
-    if path.suffix == ".parquet":
-        try:
-            return pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as e:
-            first_line = str(e).split("\n", 1)[0]
-            raise DataError(f"no parquet table: {first_line}", file=path, hint="check the file") from None
-    rows = [dict(row.cells) for row in read_rows(path, required=("group", "kind", "role", "label"))]
-    for row in rows:  # in csv an empty cell is a missing value
-        row.update({k: None for k in ("label", "gold", "status") if row.get(k) == ""})
-    return rows
-
-
-def _save(result: Result, record: Mapping[str, Any], place: Path, console: Console) -> None:
+def _save(result: Result, record: Mapping[str, Any], place: Path) -> None:
     """Write the scores; where the disk is full the answers are safe, and the scores are at least shown."""
     try:
         folder.write_run(place, record)
         folder.write_scores(place, result.document())
     except StoreFull as full:
-        console.say(f"scores.json was not written: {full}")
+        record["spent"]["stopped"] = record["spent"]["stopped"] or str(full)
 
 
 def versions() -> dict[str, str]:

@@ -23,6 +23,7 @@ from typing import Any
 from unwaver.errors import DataError, near
 
 EXTENSIONS = (".tsv", ".csv", ".jsonl", ".json")
+_SIGNS = {",": "comma", "\t": "tab", ";": "semicolon"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,11 @@ def missing_column(column: str, columns: Iterable[str]) -> str:
     return f'no column "{column}"; found: ' + ", ".join(f'"{c}"' for c in columns)
 
 
+def _column_hint(column: str, columns: Iterable[str], required: Sequence[str]) -> str:
+    hint = near(column, columns)
+    return hint if hint.startswith("did") else "needed: " + ", ".join(required)
+
+
 # --- text ---------------------------------------------------------------------------------------------------
 
 
@@ -147,6 +153,15 @@ def _table(text: str, path: Path, required: Sequence[str], delimiter: str, quoti
     lines = _split_cells(text, path, delimiter, quoting)
     header_line, header = lines[0]
     columns = [name.strip() for name in header]
+    other = next((sign for sign in _SIGNS if sign in columns[0] and sign != delimiter), None)
+    if len(columns) == 1 and other is not None:
+        hint = {",": "name it .csv", "\t": "name it .tsv"}.get(other, f"save it with {_SIGNS[delimiter]}s")
+        raise DataError(
+            f"found one column, {shown(columns[0])}, expected a {_SIGNS[delimiter]} between cells",
+            hint=f"there are {_SIGNS[other]}s: {hint}",
+            file=path,
+            line=header_line,
+        )
     _check_header(columns, required, Where(str(path), header_line))
     keep = [i for i, name in enumerate(columns) if name not in columns[:i]]
     names = [columns[i] for i in keep]
@@ -191,7 +206,7 @@ def _split_cells(text: str, path: Path, delimiter: str, quoting: bool) -> list[t
 def _check_header(columns: Sequence[str], required: Sequence[str], where: Where) -> None:
     for name in required:
         if name not in columns:
-            raise where.error(missing_column(name, columns), hint=near(name, columns))
+            raise where.error(missing_column(name, columns), hint=_column_hint(name, columns, required))
         if columns.count(name) > 1:
             raise where.error(
                 f'column "{name}" is there {columns.count(name)} times', hint="rename one of the columns"
@@ -204,8 +219,9 @@ def _wrong_width(cells: Sequence[str], columns: Sequence[str], delimiter: str, w
     else:
         message = f"found {shown(cells[len(columns)])} after the last column: "
     message += f"{len(cells)} cells, expected {len(columns)} ({', '.join(columns)})"
-    sign = "comma" if delimiter == "," else "tab"
-    return where.error(message, hint=f"one {sign} between cells; put a cell that holds one in double quotes")
+    return where.error(
+        message, hint=f"one {_SIGNS[delimiter]} between cells; put a cell that holds one in double quotes"
+    )
 
 
 # --- .jsonl and .json ---------------------------------------------------------------------------------------
@@ -293,7 +309,7 @@ def _json_rows(records: Iterable[tuple[int, Any]], text: str, path: Path, requir
             _check_surrogates(record, where)
         for name in required:
             if name not in record:
-                raise where.error(missing_column(name, record), hint=near(name, record))
+                raise where.error(missing_column(name, record), hint=_column_hint(name, record, required))
         rows.append(Row(record, where))
     return rows
 

@@ -9,16 +9,19 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from unwaver.errors import DataError, StoreFull, UsageError
-from unwaver.files import Where
+from unwaver.files import read_rows
 from unwaver.groups import group_from_json, group_to_json
 from unwaver.types import Group, Item
 
 RUN_VERSION = 1
 RUN, GROUPS, ANSWERS, SCORES = "run.json", "groups.jsonl", "answers.sqlite", "scores.json"
+INCOMPLETE = "copy the whole run folder, or give the command of the run again"
+_DAMAGED = "the file was cut or edited: move it away and give the command of the run again"
 
 
 def open_folder(folder: Path, run_id: str) -> Path:
@@ -26,9 +29,7 @@ def open_folder(folder: Path, run_id: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as e:
-        raise UsageError(
-            f"the run folder cannot be made: {e.strerror}", file=folder, hint="choose another with --out"
-        ) from e
+        raise _unwritable(folder, e) from e
     if (folder / RUN).exists():
         found = read_run(folder).get("id")
         if found != run_id:
@@ -44,8 +45,9 @@ def write_run(folder: Path, run: Mapping[str, Any]) -> None:
     write_whole(folder / RUN, json.dumps(run, ensure_ascii=False, indent=1) + "\n")
 
 
-def read_run(folder: Path) -> dict[str, Any]:
-    path = folder / RUN
+def read_run(place: Path) -> dict[str, Any]:
+    """The record of a run, from its folder or a run.json itself."""
+    path = place if place.is_file() else place / RUN
     run = _read_json(path)
     if run.get("version") != RUN_VERSION:
         raise DataError(
@@ -53,6 +55,11 @@ def read_run(folder: Path) -> dict[str, Any]:
             file=path,
             hint="use the unwaver that wrote it",
         )
+    words, models = run.get("words"), run.get("models")
+    if not isinstance(words, dict) or not isinstance(models, list) or not models:
+        raise DataError("it names no models, or no words of theirs", file=path, hint=_DAMAGED)
+    if not all(isinstance(m, dict) and {"name", "method"} <= m.keys() for m in models):
+        raise DataError("a model in it has no name or no method", file=path, hint=_DAMAGED)
     return run
 
 
@@ -75,18 +82,9 @@ def write_groups(
 
 def read_groups(folder: Path) -> list[Group]:
     path = folder / GROUPS
-    try:
-        lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")  # not splitlines: U+2028 is text
-    except FileNotFoundError:
-        raise DataError("the run has no groups", file=path, hint="was the run folder moved in parts?") from None
-    groups = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            record = json.loads(line)
-        except ValueError as e:
-            raise DataError(f"no JSON: {e}", file=path, line=number, hint="the file was cut or edited") from None
-        groups.append(group_from_json(record, Where(str(path), number)))
-    return groups
+    if not path.exists():
+        raise DataError("the run has no groups", file=path, hint=INCOMPLETE)
+    return [group_from_json(row.cells, row.where) for row in read_rows(path)]
 
 
 def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
@@ -96,13 +94,16 @@ def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
 def write_whole(path: Path, text: str) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        if path.is_file() and path.read_bytes() == text.encode():
+            return  # nothing new, and perhaps no space for it
         with beside.open("w", encoding="utf-8", newline="\n") as f:
             f.write(text)
             f.flush()
             os.fsync(f.fileno())
         beside.replace(path)
     except OSError as e:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):  # a read-only folder
+            beside.unlink(missing_ok=True)
         raise _unwritable(path, e) from e
 
 
@@ -118,12 +119,15 @@ def _unwritable(path: Path, error: OSError) -> StoreFull | UsageError:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise DataError(
             "there is no run here", file=path, hint="give the folder that `unwaver run` wrote"
         ) from None
+    except json.JSONDecodeError as e:
+        message = f"broken JSON: {e.msg} at column {e.colno}"
+        raise DataError(message, file=path, line=e.lineno, hint=_DAMAGED) from None
     except (ValueError, OSError) as e:
-        raise DataError(f"cannot be read: {e}", file=path, hint="the file was cut or edited") from None
+        raise DataError(f"cannot be read: {e}", file=path, hint=_DAMAGED) from None
     if not isinstance(value, dict):
         raise DataError("found no JSON object", file=path, hint="give a run.json that `unwaver run` wrote")
     return value

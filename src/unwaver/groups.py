@@ -12,7 +12,7 @@ from unwaver.types import Expect, Group, Item, Role
 
 VERSION = 1
 
-_EXPECT: Mapping[str, Expect] = {
+KINDS: Mapping[str, Expect] = {
     "semantic": "same",
     "paraphrase": "same",
     "symmetric": "same",
@@ -28,7 +28,7 @@ _EXPECT: Mapping[str, Expect] = {
 
 def expect_of(kind: str) -> Expect | None:
     """expect_of("negational") -> "different", expect_of("surface_case") -> "same", expect_of("mine") -> None."""
-    return _EXPECT.get(kind.partition("_")[0])
+    return KINDS.get(kind.partition("_")[0])
 
 
 def with_clusters(groups: Iterable[Group]) -> list[Group]:
@@ -128,7 +128,7 @@ def _expect(record: Mapping[str, Any], kind: str, where: Where) -> Expect:
     found = record.get("expect", expect_of(kind))
     if found is None:
         raise where.error(
-            f'kind "{kind}" is not known, so "expect" is needed: {", ".join(known)}', near(kind, _EXPECT)
+            f'kind "{kind}" is not known, so "expect" is needed: {", ".join(known)}', near(kind, KINDS)
         )
     for expect in known:
         if expect == found:

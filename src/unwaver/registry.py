@@ -34,7 +34,15 @@ def find(room: str, name: str) -> Any:
     if name not in known:
         raise UsageError(f"unknown {room.removesuffix('s')} {name!r}", hint=near(name, known))
     module, _, attribute = known[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as e:
+        if known[name] == ROOMS[room].get(name):
+            raise
+        raise UsageError(
+            f"the {room.removesuffix('s')} {name!r} of an installed package cannot be loaded: {e}",
+            hint=f"its entry point says {known[name]}; update or remove that package",
+        ) from e
 
 
 def bind(function: Any, given: Mapping[str, Any], what: str) -> dict[str, Any]:
@@ -76,5 +84,6 @@ def _convert(name: str, value: Any, hint: Any) -> Any:
                 return kind(value)
         except (ValueError, KeyError):
             continue
-    expected = " or ".join(k.__name__ for k in kinds if k is not types.NoneType and hasattr(k, "__name__"))
-    raise UsageError(f"option {name}={value} is not a valid {expected}", hint=f"give {name}=<{expected}>")
+    words = {int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "none"}
+    expected = " or ".join(dict.fromkeys(words.get(kind, str(kind)) for kind in kinds))
+    raise UsageError(f"option {name}={value}: expected {expected}", hint=f"--model-arg {name}=…, or leave it out")

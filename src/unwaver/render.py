@@ -7,8 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from unwaver.config import Config
+from unwaver.errors import UsageError, near
 from unwaver.select import Selection, shots
-from unwaver.tasks import Form, Task, prompt_of, read_templates, segments_of, task_named, with_template
+from unwaver.tasks import Form, Task, built_in, prompt_of, read_templates, segments_of, task_named, with_template
 from unwaver.types import Item, Model, Request
 
 
@@ -20,6 +21,9 @@ class Renderer:
         own = {name: task for suite in selection.suites for name, task in suite.tasks.items()}
         self._tasks: Callable[[str], Task] = lambda name: own[name] if name in own else task_named(name)
         self._templates = read_templates(Path(config.template)) if config.template else {}
+        for name in self._templates.keys() - {"*", *own, *built_in()}:
+            hint = near(name, {item.task for group in selection.groups for item in group.items})
+            raise UsageError(f"[{name}] in the template is no task", file=config.template, hint=hint)
         self._forms: dict[tuple[str, str], Form] = {}
         self._shots: dict[tuple[str, str], list[tuple[Item, str]]] = {}
 

@@ -82,9 +82,13 @@ def _cases_of(name: str, options: Mapping[str, Any], opened: dict[str, Suite]) -
         suite = opened.setdefault(name, _open_own(path, options))
         yield from (Case(suite, task, kind) for task, kinds in suite.cases.items() for kind in kinds)
         return
-    if _looks_like_file(name):
-        raise DataError(f"there is no file {name}", hint="check the path", file=name)
     suite_name, _, rest = name.strip("/").partition("/")
+    if path.is_dir() and (_looks_like_file(name) or suite_name not in registry.names("suites")):
+        groups = path / "groups.jsonl"
+        hint = f"name a file: {groups}" if groups.is_file() else "name a file in it"
+        raise DataError("this is a folder, expected a suite or a file", hint=hint, file=name)
+    if _looks_like_file(name):
+        raise DataError("there is no such file", hint="check the path", file=name)
     if suite_name not in opened:
         make = registry.find("suites", suite_name)
         opened[suite_name] = make(**registry.accepted(make, options))

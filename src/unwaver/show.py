@@ -43,18 +43,26 @@ def _optional_columns(scores: Sequence[Score]) -> list[str]:
 
 
 def _row(s: Score, result: Result) -> list[str]:
-    chance = _beside(result, s, "tau_independent") if s.metric == "tau" else None
+    chance = _chance(result, s)
     interval = "–" if s.low is None or s.high is None else f"{percent(s.low)} – {percent(s.high)}"
     return [
         safe(f"{s.task}/{s.kind}"),
         s.metric + ARROW[s.better],
         percent(s.value),
         interval,
-        percent(chance.value if chance else None),
+        percent(chance),
         percent(s.accuracy),
         f"{s.counted:,}",
         f"{s.not_applicable:,}",
     ]
+
+
+def _chance(result: Result, s: Score) -> float | None:
+    """What independent answers would give; of C_S, a share of items that pass, there is no such number."""
+    found = _beside(result, s, "tau_independent")
+    if found is None or found.value is None or s.metric not in ("tau", "C_R"):
+        return None
+    return found.value if s.metric == "tau" else 1 - found.value
 
 
 def _beside(result: Result, s: Score, metric: str) -> Score | None:
@@ -94,10 +102,23 @@ def _table(lines: Sequence[Sequence[str]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name in header:
         left = name in ("relation", "metric")
-        table.add_column(Text(name), justify="left" if left else "right", overflow="fold", no_wrap=left)
+        table.add_column(
+            Text(name), justify="left" if left else "right", overflow="fold", no_wrap=left or name.startswith("95")
+        )
     for line in body:
         table.add_row(*[Text(cell) for cell in line])
     return table
+
+
+def legend(result: Result) -> list[str]:
+    """What the numbers of the short table are, for who sees it the first time."""
+    shown = {s.metric for s in result.leading()}
+    lines = []
+    if "tau" in shown:
+        lines.append("tau: groups that broke their relation; chance: were the answers independent.")
+    if shown & {"C_R", "C_S"}:
+        lines.append("C_R, C_S: answers that survived the change of format.")
+    return lines
 
 
 def remarks(result: Result) -> list[str]:
@@ -109,17 +130,18 @@ def remarks(result: Result) -> list[str]:
             constant[s.model].append(s.task)
     for model, tasks in constant.items():
         lines.append(
-            f"{model} gives one and the same answer on all of {', '.join(tasks)}: consistent, but not by understanding"
+            f"{model} gives one and the same answer on all of {', '.join(tasks)}: "
+            "consistent, but not by understanding"
         )
     for s in result.scores:
-        if s.unreadable_as == "skipped" and s.metric in ("tau", "C_R", "C_S"):
+        if s.unreadable and s.unreadable_as == "skipped" and s.metric in ("tau", "C_R", "C_S"):
             name = f"{s.suite}/{s.task}/{s.kind}"
             lines.append(
-                f"{name}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – {percent(s.high)}] over the "
-                f"{s.counted:,} groups without the {s.unreadable:,} that have an unreadable answer"
+                f"{name}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – {percent(s.high)}] over "
+                f"{s.counted:,} of {s.groups:,} groups if those with an unreadable answer are left out"
             )
     leading = result.leading()
-    if any(s.accuracy is None for s in leading):
+    if any(s.accuracy is None and s.groups > s.failed + s.not_asked for s in leading):
         lines.append(
             "Without gold labels nothing can be said of accuracy, tau_conditioned, or transitive and additive tau."
         )

@@ -42,7 +42,7 @@ Asked = tuple[int, str, int, str]  # model number, item id, replicate, key
 
 class Store:
     def __init__(self, path: Path, *, read_only: bool = False):
-        self.path = path
+        self.path, self._read_only = path, read_only
         with self._explained():
             if read_only:
                 self._db = sqlite3.connect(_read_only(path), uri=True, timeout=BUSY_SECONDS)
@@ -79,7 +79,10 @@ class Store:
             "FROM answers WHERE key IN",
             keys,
         )
-        return {row[0]: _from_row(row[1:]) for row in rows}
+        try:
+            return {row[0]: _from_row(row[1:]) for row in rows}
+        except (ValueError, TypeError) as e:  # a cell that we did not write
+            _explain(e, self.path, self._read_only)
 
     def failures(self, keys: Iterable[str]) -> dict[str, str]:
         return dict(self._select("SELECT key, error FROM failures WHERE key IN", keys))
@@ -137,7 +140,7 @@ class Store:
         try:
             yield
         except sqlite3.Error as e:
-            _explain(e, self.path)
+            _explain(e, self.path, self._read_only)
 
 
 def _read_only(path: Path) -> str:
@@ -147,9 +150,9 @@ def _read_only(path: Path) -> str:
     return f"{path.absolute().as_uri()}?{mode}"
 
 
-def _explain(error: sqlite3.Error, path: Path) -> NoReturn:
+def _explain(error: Exception, path: Path, read_only: bool) -> NoReturn:
     code = getattr(error, "sqlite_errorname", "") or ""
-    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")) and not read_only:
         raise StoreFull(
             f"no more answers can be saved ({error}); those saved so far are safe",
             file=path,

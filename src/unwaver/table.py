@@ -6,16 +6,19 @@ What a label is, is decided here and nowhere else.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import polars as pl
 
 from unwaver.errors import DataError, near
-from unwaver.groups import expect_of
+from unwaver.files import Where, read_rows, shown
+from unwaver.groups import KINDS, expect_of
 from unwaver.read import read_labels
-from unwaver.types import Answer, Group
+from unwaver.types import Answer, Expect, Group
 
 SCHEMA: dict[str, Any] = {
     "suite": pl.String,
@@ -38,6 +41,7 @@ SCHEMA: dict[str, Any] = {
 REQUIRED = ("group", "kind", "role", "label")
 ROLES = ("original", "variant", "conclusion")
 STATUSES = ("answered", "unreadable", "failed", "not_asked")
+_KNOWN_VALUES: Mapping[str, Sequence[str]] = {"role": ROLES, "status": STATUSES, "expect": get_args(Expect)}
 BLOCK = ("suite", "task", "kind", "model", "method")
 
 
@@ -123,6 +127,46 @@ def softmax(logs: Sequence[float]) -> list[float] | None:
     return [w / total for w in weights]
 
 
+def read_table(path: Path) -> Any:
+    """What `complete` takes, from a .parquet, .csv, .tsv, .jsonl or .json file; an empty cell is no value."""
+    if path.suffix == ".parquet":
+        try:
+            return pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as e:
+            first_line = str(e).split("\n", 1)[0]
+            raise DataError(f"no parquet table: {first_line}", file=path, hint="check the file") from None
+    return [
+        {name: _cell(name, value, row.where) for name, value in row.cells.items()}
+        for row in read_rows(path, required=REQUIRED)
+    ]
+
+
+def _cell(name: str, value: Any, where: Where) -> Any:
+    """A value of the column `name`, None where it is empty, or an error that says what belongs there."""
+    if value is None or value == "":
+        if name in ("group", "kind", "role"):
+            raise where.error(f'column "{name}": found nothing, expected a value', "fill the cell or drop the row")
+        return None
+    if name in _KNOWN_VALUES and value not in _KNOWN_VALUES[name]:
+        known = _KNOWN_VALUES[name]
+        raise where.error(
+            f'column "{name}": found {shown(value)}, expected {", ".join(known)}', near(str(value), known)
+        )
+    try:
+        if name in ("probs", "gold") and isinstance(value, str) and value.startswith("["):
+            value = json.loads(value)
+        if name == "probs":
+            return [float(p) for p in value]
+        if name == "replicate":
+            return int(value)
+    except (ValueError, TypeError):
+        expected = "a whole number" if name == "replicate" else "a list of numbers: [0.9, 0.1]"
+        raise where.error(f'column "{name}": found {shown(value)}, expected {expected}', "correct it") from None
+    if isinstance(value, dict | list) and name in SCHEMA and name != "gold":
+        raise where.error(f'column "{name}": found {shown(value)}, expected text or a number', "correct it")
+    return value
+
+
 def complete(table: Any) -> pl.DataFrame:
     """A table from elsewhere with every column of SCHEMA: a frame of Polars or pandas, or columns, or rows.
 
@@ -153,14 +197,19 @@ def complete(table: Any) -> pl.DataFrame:
     frame = frame.with_columns(**{n: e for n, e in defaults.items() if n not in frame.columns})
     frame = frame.with_columns(_label(frame, "label"), gold=_gold(frame))
     if "expect" not in frame.columns:
-        kinds = {k: expect_of(str(k)) or "same" for k in frame["kind"].unique().to_list()}
+        kinds = {k: expect_of(str(k)) for k in frame["kind"].unique().to_list()}
+        if strange := [str(k) for k, expect in kinds.items() if expect is None]:
+            raise DataError(
+                f'kind "{strange[0]}" is not known, so a column "expect" is needed: {", ".join(get_args(Expect))}',
+                hint=near(strange[0], KINDS),
+            )
         frame = frame.with_columns(expect=pl.col("kind").replace_strict(kinds, return_dtype=pl.String))
     status = pl.when(pl.col("label").is_null()).then(pl.lit("unreadable")).otherwise(pl.lit("answered"))
     if "status" in frame.columns:
         status = pl.coalesce(pl.col("status"), status)
     frame = frame.with_columns(status=status)
-    _check(frame, "role", ROLES)
-    _check(frame, "status", STATUSES)
+    for name, known in _KNOWN_VALUES.items():
+        _check(frame, name, known)
     casts = [
         pl.col(n).cast(t, strict=False)
         for n, t in SCHEMA.items()
@@ -175,7 +224,12 @@ def _frame(table: Any) -> pl.DataFrame:
     if isinstance(table, pl.LazyFrame):
         return table.collect()
     if isinstance(table, Mapping) or (isinstance(table, Iterable) and not hasattr(table, "columns")):
-        return pl.DataFrame(table, infer_schema_length=None)
+        try:
+            return pl.DataFrame(table, infer_schema_length=None)
+        except (pl.exceptions.PolarsError, TypeError, ValueError) as e:
+            first_line = str(e).split("\n", 1)[0]
+            hint = "each column holds values of one kind, and all columns are of one length"
+            raise DataError(f"no table: {first_line}", hint=hint) from None
     if hasattr(table, "columns"):  # pandas, without its PyArrow
         return pl.DataFrame({str(c): table[c].to_list() for c in table.columns}, strict=False)
     raise DataError(f"a {type(table).__name__} is no table", hint="give a Polars or pandas frame, or rows")

@@ -163,16 +163,27 @@ def read_templates(path: Path) -> dict[str, dict[str, Any]]:
         reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
         raise DataError(f"the template cannot be read: {reason}", file=path, hint="check --template") from None
     except tomllib.TOMLDecodeError as e:
-        raise DataError(f"no TOML: {e}", file=path, hint="write [task] and below it prompt = ...") from None
+        line = re.search(r"at line (\d+)", str(e))
+        hint = 'write [task] and below it prompt = "…"'
+        raise DataError(f"no TOML: {e}", file=path, line=int(line[1]) if line else None, hint=hint) from None
     for name, entry in entries.items():
-        strange = set(entry) - {"prompt", "words", "version"} if isinstance(entry, dict) else {name}
-        if strange or not isinstance(entry.get("prompt", ""), str):
-            raise DataError(
-                f"[{name}] of a template takes prompt, words and version, found {', '.join(sorted(strange))}",
-                file=path,
-                hint="see docs/formats.md",
-            )
+        if problem := _template_problem(entry):
+            hint = f'write [{name}] and below it prompt = "…{{field}}…" and words = ["…", "…"]'
+            raise DataError(f"[{name}]: {problem}", file=path, hint=hint)
     return entries
+
+
+def _template_problem(entry: Any) -> str | None:
+    if not isinstance(entry, dict):
+        return f"found {entry!r}, expected prompt, words and version"
+    if strange := sorted(set(entry) - {"prompt", "words", "version"}):
+        return f"found {', '.join(strange)}, expected prompt, words and version"
+    prompt, words = entry.get("prompt", "{"), entry.get("words", [])
+    if not isinstance(prompt, str) or "{" not in prompt:
+        return f"found prompt {prompt!r}, expected a text with a field of the item: {{text}}"
+    if not isinstance(words, list) or not all(isinstance(w, str) and w.strip() for w in words):
+        return f"found words {words!r}, expected a list of texts"
+    return None
 
 
 def with_template(form: Form, task: Task, templates: Mapping[str, Mapping[str, Any]]) -> Form:

@@ -60,7 +60,7 @@ def test_fast_equals_slow_in_a_wave_of_groups(family: str) -> None:
     """Kept beginnings of two lengths, several rows on each, choices that begin or equal one another."""
     draw = random.Random(1)
     wants = []
-    for task in range(2):
+    for _task in range(2):
         shots = tuple(draw.randrange(262) for _ in range(30))
         for _ in range(5):
             passage = tuple(draw.randrange(262) for _ in range(20))

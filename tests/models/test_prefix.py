@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unwaver.models.prefix import KEEP_FROM, Path, common, plain_steps, shared_steps
+from unwaver.models.prefix import KEEP_FROM, Path, cheapest_cuts, common, plain_steps, shared_steps
 
 token = st.integers(0, 3)
 tails = st.lists(token, min_size=1, max_size=12).map(tuple)
@@ -72,3 +72,9 @@ def test_common() -> None:
     assert common((1, 2, 3), (1, 2, 4)) == 2
     assert common((), (1,)) == 0
     assert common((1, 2), (1, 2, 3)) == 2
+
+
+def test_cheapest_cuts() -> None:
+    assert cheapest_cuts(3, lambda start: iter([2.0, 3.0])) == [(0, 1), (1, 3)]
+    assert cheapest_cuts(4, lambda start: iter([1.0, 3.0])) == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert cheapest_cuts(0, lambda start: iter([1.0])) == []

@@ -158,8 +158,8 @@ def test_choices_in_a_column(tmp_path):
 
 
 BAD_TABLES = {
-    "no variant column": ("text,colour,size\na,b,c\n", {}, 1, 'no column for the variant; found: "text", "colour", "size"', 'columns={"variant"'),
-    "no original column": ("x,y,z\na,b,c\n", {}, 1, 'no column for the original; found: "x", "y", "z"', 'columns={"original"'),
+    "no variant column": ("text,colour,size\na,b,c\n", {}, 1, 'no column for the variant; found: "text", "colour", "size"', '--column variant='),
+    "no original column": ("x,y,z\na,b,c\n", {}, 1, 'no column for the original; found: "x", "y", "z"', '--column original='),
     "named column missing": ("a,b\n1,2\n", {"columns": {"original": "question"}}, 1, 'no column "question"; found: "a", "b"', "known: a, b"),
     "no variant in a row": ("text,variant\na,b\nc,\n", {}, 3, 'column "variant": found nothing, expected a variant', "fill the cell"),
     "no original in a row": ("text,variant\n ,b\n", {}, 2, 'column "text": found nothing, expected a text', "fill the cell"),

@@ -60,7 +60,7 @@ def cli() -> None:
     Examples:
       unwaver run sample --model demo/smollm2
       unwaver run becel/snli calm/mnli --model hf/PATH-OR-HUB-ID --data-dir DIR
-      unwaver run my-questions.csv --model openai/NAME --model-arg base_url=http://127.0.0.1:8000/v1
+      unwaver run my.csv --model openai/NAME --model-arg base_url=http://HOST/v1
       unwaver show runs/sample-1a2b3c4d
     """
 
@@ -70,51 +70,63 @@ def main(args: list[str] | None = None) -> NoReturn:
     as_json = "--json" in arguments
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        code = cli.main(arguments, standalone_mode=False)  # what a verb exits with, it returns
-        _exit(code if isinstance(code, int) else 0)
+        sys.exit(_done(arguments))
     except UnwaverError as e:
-        _fail(e.as_dict(), str(e), e.hint, e.exit_code, as_json)
+        _fail(e, e.exit_code, as_json)
+    except click.exceptions.NoArgsIsHelpError as e:
+        print(e.format_message(), file=sys.stderr)
+        sys.exit(2)
     except click.ClickException as e:
-        usage = f"{e.ctx.command_path} --help shows what is possible" if getattr(e, "ctx", None) else None  # type: ignore[attr-defined]
-        message = e.format_message()
-        _fail({"message": message, "hint": usage, "file": None, "line": None}, message, usage, 2, as_json)
+        command = getattr(getattr(e, "ctx", None), "command_path", "unwaver")
+        _fail(UnwaverError(e.format_message(), hint=f"{command} --help shows what is possible"), 2, as_json)
     except (KeyboardInterrupt, click.Abort):
         hint = "what was answered is saved: the same command goes on where it stopped"
-        _fail(
-            {"message": "interrupted", "hint": hint, "file": None, "line": None},
-            "interrupted",
-            hint,
-            INTERRUPTED,
-            as_json,
-        )
-    except BrokenPipeError:  # `unwaver … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _exit(0)
+        _fail(UnwaverError("interrupted", hint=hint), INTERRUPTED, as_json)
     except Exception as e:
         if os.environ.get("UNWAVER_DEBUG"):
             raise
-        message = f"unforeseen {type(e).__name__}: {e}"
+        if isinstance(e, OSError) and e.strerror:  # a disk, a folder, a pipe: not of our making
+            hint = "check the disk and the permissions; UNWAVER_DEBUG=1 shows where it happened"
+            _fail(UnwaverError(f"the system says: {e.strerror}", file=e.filename, hint=hint), 2, as_json)
         hint = "this is a bug in unwaver; UNWAVER_DEBUG=1 shows where"
-        _fail({"message": message, "hint": hint, "file": None, "line": None}, message, hint, UNFORESEEN, as_json)
+        _fail(UnwaverError(f"unforeseen {type(e).__name__}: {e}", hint=hint), UNFORESEEN, as_json)
+
+
+def _done(arguments: list[str]) -> int:
+    """Do what was asked for; what a verb exits with, it returns."""
+    try:
+        code = cli.main(arguments, prog_name="unwaver", standalone_mode=False)
+        if sys.stdout is not None:  # closed by `>&-`
+            sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # `unwaver … | head`; click makes the latter of the former
+        _discard_output()
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+def _discard_output() -> None:
+    """Python writes what it still holds when it ends, and would fail then."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _fail(error: dict[str, object], shown: str, hint: str | None, code: int, as_json: bool) -> NoReturn:
+def _fail(error: UnwaverError, code: int, as_json: bool) -> NoReturn:
+    from unwaver.show import safe  # a message may quote what a file or a server says
+
     if as_json:
         import json
 
-        print(json.dumps({"version": 1, "error": error}, ensure_ascii=False))
-    print(f"unwaver: {shown}", file=sys.stderr)
-    if hint:
-        print(f"         {hint}", file=sys.stderr)
-    _exit(code)
-
-
-def _exit(code: int) -> NoReturn:
-    sys.stdout.flush()
+        try:
+            print(json.dumps({"version": 1, "error": error.as_dict()}, ensure_ascii=False), flush=True)
+        except OSError:
+            _discard_output()
+    print(f"unwaver: {safe(str(error))}", file=sys.stderr)
+    if error.hint:
+        print(f"         {safe(error.hint)}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -15,10 +15,12 @@ def emit(result: Result, *, as_json: bool, quiet: bool = False) -> None:
         return
     from rich.console import Console
 
-    from unwaver.show import print_result
+    from unwaver.show import legend, print_result
 
     console = Console(highlight=False, soft_wrap=False)
     print_result(result, console)
+    for line in legend(result) if not quiet else ():
+        console.print(line, style="dim", markup=False)
     stopped = result.run.get("spent", {}).get("stopped")
     if stopped:
         console.print(f"Stopped early: {stopped}.", markup=False)

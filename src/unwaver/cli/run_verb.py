@@ -18,13 +18,20 @@ if TYPE_CHECKING:
 MISSING_ANSWERS = 3
 
 
+_EXAMPLE = {
+    "--model-arg": "temperature=0.7",
+    "--map": "neutral=not_entailment",
+    "--column": "original=question",
+}
+
+
 def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     """("a=1", "b=2") -> {"a": "1", "b": "2"}"""
     pairs = {}
     for value in values:
         name, equals, text = value.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} {value}: expected key=value", hint=f"for example {option} key=value")
+            raise UsageError(f"{option} {value}: expected key=value", hint=f"{option} {_EXAMPLE[option]}")
         pairs[name] = text
     return pairs
 
@@ -82,7 +89,7 @@ def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
 @click.option("--dry-run", is_flag=True, help="Say what would be asked; with --out write groups.jsonl for others.")
 @click.option("--from", "from_file", type=click.Path(path_type=Path), help="Repeat the run of a run.json.")
 @click.option("--json", "as_json", is_flag=True, help="Print scores.json on stdout and nothing else there.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, no remarks.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(**options: Any) -> None:
     """Ask models about suites and score the answers.
 
@@ -93,9 +100,9 @@ def command(**options: Any) -> None:
     Examples:
       unwaver run sample --model fake/random
       unwaver run becel/snli calm/mnli --model hf/PATH-OR-HUB-ID --data-dir DIR
-      unwaver run becel/rte --model hf/PATH --map neutral=not_entailment --map contradiction=not_entailment
-      unwaver run my.csv --task snli --model openai/NAME --model-arg base_url=http://127.0.0.1:8000/v1
-      unwaver run becel/snli/semantic --dry-run --out DIR     then: --model predictions/FILE
+      unwaver run becel/rte --model hf/PATH --map neutral=not_entailment …
+      unwaver run my.csv --model openai/NAME --model-arg base_url=http://HOST/v1
+      unwaver run becel/snli --dry-run --out DIR     then: --model predictions/FILE
     """
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
@@ -107,7 +114,7 @@ def command(**options: Any) -> None:
         return
     result = run.go()
     emit(result, as_json=as_json, quiet=quiet)
-    if result.missing:
+    if result.missing or result.run["spent"]["stopped"]:
         raise click.exceptions.Exit(MISSING_ANSWERS)
 
 
@@ -127,8 +134,7 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
 
     from unwaver.folder import read_run
 
-    place = from_file.parent if from_file.name == "run.json" else from_file
-    config = config_from(read_run(place), from_file)
+    config = config_from(read_run(from_file), from_file)
     changed = _given_by_hand()
     return replace(config, **{name: given[name] for name in changed if name in given})
 
@@ -165,7 +171,7 @@ def _tracker(stderr: Any) -> Callable[[str, int], Any]:
             MofNCompleteColumn(),
             TimeRemainingColumn(),
         )
-        with Progress(*columns, console=stderr, transient=True) as bar:
+        with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
             task = bar.add_task(what, total=total)
             yield lambda done: bar.advance(task, done)
 

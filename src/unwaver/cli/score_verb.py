@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from unwaver.cli.printing import emit
-from unwaver.errors import DataError
+from unwaver.errors import DataError, UnwaverError
 
 
 @click.command("score")
@@ -36,7 +36,10 @@ def command(path: Path, unreadable: str | None, as_json: bool, quiet: bool) -> N
         raise DataError("there is no such file or folder", file=path, hint="give a run folder or a table")
     if path.is_dir():
         result = engine.score_folder(path, unreadable=unreadable)  # type: ignore[arg-type]
-        folder.write_scores(path, result.document())
+        try:
+            folder.write_scores(path, result.document())
+        except UnwaverError as e:  # a full disk, a read-only archive: they can still be shown
+            click.echo(f"scores.json was not written: {e}", err=True)
     else:
         result = engine.score(path, unreadable=unreadable or "violate")  # type: ignore[arg-type]
     emit(result, as_json=as_json, quiet=quiet)

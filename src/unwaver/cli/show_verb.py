@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("--only", default="", help="Only suites, tasks or kinds that begin with this: becel/snli/symmetric.")
 @click.option("--model", default="", help="Only models whose name holds this.")
 @click.option("--all", "everything", is_flag=True, help="Also groups that hold.")
-@click.option("--limit", type=int, default=10, show_default=True, help="At most so many groups.")
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most so many groups.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def command(folder: Path, only: str, model: str, everything: bool, limit: int, as_json: bool) -> None:
     """Show the groups of a run that broke a relation: texts and answers side by side.
@@ -35,9 +35,13 @@ def command(folder: Path, only: str, model: str, everything: bool, limit: int, a
 
     frames, _, _ = read_folder(folder)
     groups = {g.id: g for g in read_groups(folder)}
+    names = [str(frame["model"][0]) for frame in frames]
+    if not any(model in name for name in names):
+        raise UsageError(f"no model has {model!r} in its name", hint="in this run: " + ", ".join(names))
     found: list[tuple[str, str, list[dict[str, Any]]]] = []
-    for frame in frames:
-        found += _chosen(frame, only, model, everything)
+    for frame, name in zip(frames, names, strict=True):
+        if model in name:
+            found += _chosen(frame, only, everything)
     if as_json:
         import json
 
@@ -47,14 +51,12 @@ def command(folder: Path, only: str, model: str, everything: bool, limit: int, a
     _print(found, groups, limit)
 
 
-def _chosen(frame: pl.DataFrame, only: str, model: str, everything: bool) -> list[Any]:
+def _chosen(frame: pl.DataFrame, only: str, everything: bool) -> list[Any]:
     import polars as pl
 
     from unwaver.scoring import broken_groups
 
     name = pl.concat_str([pl.col("suite"), pl.col("task"), pl.col("kind")], separator="/")
-    if model not in frame["model"][0]:
-        return []
     part = frame.filter(name.str.starts_with(only))
     if part.is_empty():
         kinds = frame.select(name.unique()).to_series().sort().to_list()
@@ -71,13 +73,13 @@ def _chosen(frame: pl.DataFrame, only: str, model: str, everything: bool) -> lis
 def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
     from rich.console import Console
 
-    from unwaver.show import print_group
+    from unwaver.show import print_group, safe
 
     console = Console(highlight=False)
     several = len({model for _, model, _ in found}) > 1
     for group, model, answers in found[:limit]:
         if several:
-            console.print(model, style="dim", markup=False)
+            console.print(safe(model), style="dim", markup=False)
         print_group(groups[group], {a["item"]: a for a in reversed(answers)}, console)
     more = f" – the first {limit} are shown, --limit shows more" if len(found) > limit else ""
-    console.print(f"{len(found):,} groups{more}", markup=False)
+    console.print(f"{len(found):,} group{'' if len(found) == 1 else 's'}{more}", markup=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unwaver import registry
@@ -11,20 +11,23 @@ from unwaver.errors import UsageError, near
 from unwaver.types import Model
 
 
-def open_models(config: Config) -> list[Model]:
-    if not config.models:
+def open_models(config: Config, given: Sequence[str | Model]) -> list[Model]:
+    """Open those that are named; objects stay what they are."""
+    if not given:
         raise UsageError("no model given", hint="add --model hf/PATH, openai/NAME or fake/random")
-    makers = [_provider(spec) for spec in config.models]
-    for name in config.model_args:
-        if not any(name in registry.accepted(make, {name: ""}) for make, _ in makers):
-            registry.bind(makers[0][0], {name: ""}, config.models[0])  # says what is known
+    makers = {spec: _provider(spec) for spec in given if isinstance(spec, str)}
+    for name in config.model_args if makers else ():
+        if not any(registry.accepted(make, {name: ""}) for make, _ in makers.values()):
+            spec, (make, _) = next(iter(makers.items()))
+            registry.bind(make, {name: ""}, spec)  # says what is known
+    return [_open(config, m, *makers[m]) if isinstance(m, str) else m for m in given]
+
+
+def _open(config: Config, spec: str, make: Callable[..., Model], name: str) -> Model:
     general = {"method": config.method, "system": config.system, "device": config.device, "seed": config.seed}
-    models = []
-    for (make, name), spec in zip(makers, config.models, strict=True):
-        own = registry.bind(make, registry.accepted(make, config.model_args), spec)
-        settings = registry.accepted(make, {**general, "map": dict(config.map) or None})
-        models.append(make(name, **{**settings, **own}))
-    return models
+    settings = registry.accepted(make, {**general, "map": dict(config.map) or None})
+    own = registry.bind(make, registry.accepted(make, config.model_args), spec)
+    return make(name, **{**settings, **own})
 
 
 def _provider(spec: str) -> tuple[Callable[..., Model], str]:

@@ -9,6 +9,8 @@ from unwaver.errors import ModelError, UsageError
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
 from unwaver.types import Model
 
+HUB_SECONDS = 5.0  # that the hub has to answer
+
 
 def open_model(
     name: str,
@@ -31,12 +33,12 @@ def open_model(
     the default) or writes an answer that is read ("generate"). `map` joins a classifier's labels to the
     task's. Weights are loaded when the first question is asked."""
     folder = Path(name).expanduser()
-    config = read_config(folder) if folder.is_dir() else _hub_config(name, revision, trust_remote_code)
     if folder.is_dir():
-        identity, shown = folder_identity(folder), folder.resolve().name
+        config = read_config(folder)
+        identity, shown, path = folder_identity(folder), folder.resolve().name, str(folder)
     else:
+        path, config = _from_hub(name, revision, trust_remote_code)
         identity, shown = f"hub:{name}@{config.get('_commit_hash') or revision or 'main'}", name
-    path = str(folder) if folder.is_dir() else name
     loading: dict[str, Any] = {
         "device": device,
         "dtype": dtype,
@@ -92,10 +94,14 @@ def kind_of(config: dict[str, Any], name: str) -> str:
     )
 
 
-def _hub_config(name: str, revision: str | None, trust_remote_code: bool) -> dict[str, Any]:
-    import_torch()
+def _from_hub(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str, dict[str, Any]]:
+    """What transformers loads the model by, and its configuration: from the hub, or from the cache without one."""
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise ModelError(f"there is no model folder {name}", hint="check the path; a hub id is owner/name")
+    import_torch()
+    if silent := _hub_is_silent(name, revision):
+        folder = _cached(name, revision, silent)
+        return str(folder), {**read_config(folder), "_commit_hash": folder.name}
     from transformers import AutoConfig
 
     try:
@@ -103,9 +109,40 @@ def _hub_config(name: str, revision: str | None, trust_remote_code: bool) -> dic
     except (OSError, ValueError) as e:
         raise ModelError(
             f"{name} is no local folder and could not be had from the hub: {_first_line(e)}",
-            hint="give the path of a model folder, or check the id and the network",
+            hint="give the path of a model folder, or check the id",
         ) from e
-    return {**config.to_dict(), "_commit_hash": getattr(config, "_commit_hash", None)}
+    return name, {**config.to_dict(), "_commit_hash": getattr(config, "_commit_hash", None)}
+
+
+def _hub_is_silent(name: str, revision: str | None) -> str | None:
+    """Why the hub cannot be asked, None if it can. One try of some seconds: transformers would make six for
+    each file, half a minute in which nothing is said."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    try:
+        url = hf_hub_url(name, "config.json", revision=revision)
+        get_hf_file_metadata(url, timeout=HUB_SECONDS)
+    except HFValidationError as e:
+        raise ModelError(f"{name} is neither a folder nor a hub id: {_first_line(e)}", hint="owner/name") from None
+    except HfHubHTTPError:  # an answer: what it means, transformers tells
+        return None
+    except Exception as e:  # of whichever HTTP library the hub's own uses
+        return _first_line(e) or type(e).__name__
+    return None
+
+
+def _cached(name: str, revision: str | None, silent: str) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, revision=revision, local_files_only=True))
+    except LocalEntryNotFoundError:
+        raise ModelError(
+            f"{name} is no local folder, and the hub cannot be reached: {silent}",
+            hint="give the path of a model folder (hf/PATH), or try again with a network",
+        ) from None
 
 
 def _first_line(error: Exception) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unwaver.errors import ModelError
-from unwaver.models.hf_common import import_torch, length_batches, pick_device, pick_dtype
+from unwaver.models.hf_common import check_vocabulary, import_torch, length_batches, pick_device, pick_dtype
 from unwaver.types import Answer, Batch, Request
 
 CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
@@ -43,6 +43,7 @@ class Classifier:
             "dtype": str(self._dtype).removeprefix("torch."),
         }
         self._tokenizer = self._load("AutoTokenizer")
+        check_vocabulary(self._tokenizer, path)
         self._config = self._load("AutoConfig")
         self._limit = _token_limit(self._tokenizer, self._config)
         self._joined: dict[tuple[str, tuple[str, ...]], list[list[int]]] = {}
@@ -58,7 +59,14 @@ class Classifier:
 
     def load(self) -> None:
         if self._model is None:
-            model = self._load("AutoModelForSequenceClassification", dtype=self._dtype)
+            model, found = self._load(
+                "AutoModelForSequenceClassification", dtype=self._dtype, output_loading_info=True
+            )
+            if missing := sorted(found["missing_keys"]):  # transformers would fill them with random numbers
+                raise ModelError(
+                    f"{self._path} lacks {len(missing)} of its weights: {', '.join(missing[:3])} …",
+                    hint="is it a trained classifier, and is the folder complete?",
+                )
             self._model = model.to(self._device).eval()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
@@ -151,7 +159,8 @@ class Classifier:
         except Exception as e:  # transformers raises many kinds for one broken folder
             first_line = str(e).strip().split("\n", 1)[0][:300]
             raise ModelError(
-                f"{self._path} cannot be loaded: {first_line}", hint="is the model folder complete?"
+                f"{self._path} cannot be loaded: {first_line}",
+                hint="if the model folder is damaged or incomplete, copy or download it again",
             ) from e
 
 
@@ -177,7 +186,8 @@ def joined_labels(
     empty = [c for c, found in zip(choices, columns, strict=True) if not found]
     if unplaced or empty:
         model_side, task_side = ", ".join(model_labels.values()), ", ".join(choices)
-        example = f"--map {(unplaced or list(model_labels.values()))[0]}={(empty or list(choices))[-1]}"
+        unmapped = (unplaced or list(model_labels.values()))[: 1 if len(empty) > 1 else None]
+        example = " ".join(f"--map {label}={(empty or list(choices))[-1]}" for label in unmapped)
         raise ModelError(
             f"the model's labels ({model_side}) do not match those of {task} ({task_side})",
             hint=f"say which means which, once for each: {example}",

@@ -12,6 +12,7 @@ from typing import Any
 from unwaver.errors import ModelError, missing_extra
 
 WEIGHT_FILES = ("*.safetensors", "*.bin", "*.gguf")
+_SAVED = "give a folder that save_pretrained wrote, model and tokeniser"
 
 
 def import_torch() -> Any:
@@ -56,8 +57,9 @@ def folder_identity(folder: Path) -> str:
     weights = sorted(p for pattern in WEIGHT_FILES for p in folder.glob(pattern))
     if not weights:
         raise ModelError(
-            f"{folder} holds no weights ({', '.join(WEIGHT_FILES)})",
-            hint="is this the folder of a saved model?",
+            f"the model folder holds no weights ({', '.join(WEIGHT_FILES)})",
+            hint=_SAVED,
+            file=folder,
         )
     digest = hashlib.sha256()
     for path in [*sorted(folder.glob("*.json")), *weights]:
@@ -72,10 +74,21 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelError(f"{folder} has no config.json", hint="give a folder that save_pretrained wrote") from None
+        raise ModelError("the model folder has no config.json", hint=_SAVED, file=folder) from None
+    except json.JSONDecodeError as e:
+        message = f"broken JSON: {e.msg} at column {e.colno}"
+        raise ModelError(message, file=path, line=e.lineno, hint="copy or download the folder again") from None
     except (ValueError, OSError) as e:
-        raise ModelError(f"config.json cannot be read: {e}", file=path) from e
+        raise ModelError(f"cannot be read: {e}", file=path, hint="copy or download the folder again") from None
+    if not isinstance(config, dict):
+        raise ModelError("found no JSON object, expected the configuration of a model", file=path, hint=_SAVED)
     return config
+
+
+def check_vocabulary(tokenizer: Any, path: str) -> None:
+    """Without its files a tokeniser may load all the same, and then every word is unknown to it."""
+    if len(tokenizer) <= len(set(tokenizer.all_special_tokens)):
+        raise ModelError(f"{path} has no vocabulary: the files of its tokeniser are missing", hint=_SAVED)
 
 
 def length_batches(lengths: Sequence[int], budget: int, most: int = 256) -> Iterator[list[int]]:

@@ -47,7 +47,7 @@ class OpenAIModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         """One reply a batch, as it arrives. The order is kept: requests come group by group, so neighbours share
-        their beginning, which is what a server's prefix cache wants, and a server that dies leaves whole groups."""
+        their beginning, as a server's prefix cache wants it, and a server that dies leaves whole groups."""
         order = iter(range(len(requests)))
         if not self._server.met:  # the first goes alone, so that a wrong key or address costs one call
             for index in islice(order, 1):
@@ -186,6 +186,8 @@ def open_model(
     With a seed, replicate r is asked with seed + r. `wait` stands in for sleeping, in tests.
     """
     _check(name, method, concurrency, timeout, retries, key_env)
+    if base_url is not None and not base_url.strip():
+        raise _no_address()  # an empty variable of a script: not a wish for the public API
     url = _base_url(base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_API)
     address = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
     key = _key(key_env)
@@ -239,7 +241,7 @@ def _base_url(text: str) -> SplitResult:
 
 
 def _no_address() -> UsageError:
-    return UsageError("base_url is no address", hint="base_url=http://localhost:8000/v1")
+    return UsageError("base_url is no address", hint="--model-arg base_url=http://localhost:8000/v1")
 
 
 def _key(variable: str) -> str:

@@ -32,6 +32,7 @@ SUM_TOLERANCE = 1e-3
 SMALLEST = 1e-300  # a probability of 0 stays finite as a logarithm: -690.8
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON_LINES = (".jsonl", ".ndjson")
+_ONE_LINE = 'one row for each answer: the item\'s id, and its label or text: {"id": "…", "label": "…"}'
 _NUMBER = re.compile(r"\d{1,6}(\.0)?")
 
 
@@ -60,6 +61,21 @@ class Predictions:
     def unused(self) -> int:
         """How many ids of the file no request has asked for so far."""
         return len({id for id, _ in self._rows} - self._asked)
+
+    def check(self, requests: Sequence[Request]) -> None:
+        """Raise before anything is written: a label that is none, or a file about other items."""
+        known = {id for id, _ in self._rows}
+        asked = [r for r in requests if r.item in known]
+        if requests and not asked:
+            raise DataError(
+                f"none of its {len(known):,} ids is in this run: found {_short(min(known))}, expected such as "
+                f"{_short(requests[0].item)}",
+                hint="`unwaver run … --dry-run --out DIR` writes groups.jsonl with the ids to answer",
+                file=self._path,
+            )
+        for request in asked:
+            if row := self._rows.get((request.item, request.replicate)):
+                _answer(row, request, self._path)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         batch: Batch = []
@@ -95,7 +111,7 @@ def open_model(name: str) -> Predictions:
             )
         rows[key] = row
     if not rows:
-        raise DataError("the file has no predictions in it", file=path)
+        raise DataError("the file has no predictions in it", file=path, hint=_ONE_LINE)
     return Predictions(path, "sha256:" + hashlib.sha256(raw).hexdigest(), rows)
 
 
@@ -160,9 +176,10 @@ def _json_records(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]
         try:
             record = json.loads(content)
         except (ValueError, RecursionError) as e:
-            raise DataError(f"not JSON: {e}", hint="one JSON object a line", file=path, line=line) from None
+            what = f"{e.msg} at column {e.colno}" if isinstance(e, json.JSONDecodeError) else e
+            raise DataError(f"not JSON: {what}", hint="one JSON object a line", file=path, line=line) from None
         if not isinstance(record, dict):
-            raise DataError(f"expected an object, found {_short(record)}", file=path, line=line)
+            raise DataError(f"expected an object, found {_short(record)}", file=path, line=line, hint=_ONE_LINE)
         yield line, record
 
 
@@ -172,7 +189,7 @@ def _csv_records(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, d
         header = list(reader.fieldnames or ())
         if "id" not in header:
             found = ", ".join(header)[:200] or "none"
-            raise DataError(f"no column id; columns found: {found}", file=path, line=1)
+            raise DataError(f"no column id; columns found: {found}", file=path, line=1, hint=_ONE_LINE)
         for row in reader:
             if None in row or None in row.values():
                 raise DataError(

@@ -11,16 +11,18 @@ Nothing here knows about tensors: see hf_prefix.py.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from unwaver.models.hf_common import length_batches
 
-# Costs in units of one token through the linear layers, measured with SmolLM2-135M on two cores. They
+# Costs in units of one token through the linear layers, measured with SmolLM2-135M on a CPU. They
 # decide where a row is cut, never what is computed.
 ATTENTION = 1 / 1500  # of a token pair inside a row, nearly all of them masked
-ROW = 4.0  # of a row as such: padding of the other rows
-COPY = 0.02  # of a kept token, copied into every row that stands on it
+ROW = 4.0  # of a row as such
+FORWARD = 30.0  # of a batch as such: the weights pass through the caches once
+COPY = 0.05  # of a kept token, copied into every row that stands on it
 KEEP_FROM = 16  # a shared beginning shorter than this is read again rather than kept
 
 Path = tuple[int, ...]
@@ -121,34 +123,56 @@ class _Planner:
     def _batches(self, members: list[int], kept: int) -> Iterator[Step]:
         # A path that is wholly kept has been read already.
         left = [p for p in members if len(self.paths[p]) > kept]
-        if not left:
-            return
-        rows = [_row(self.paths, self.first, m, kept) for m in self._cut(left, kept)]
-        for batch in length_batches([len(r.tokens) for r in rows], self.budget):
-            yield Step(kept, [rows[i] for i in batch])
+        rows = [_row(self.paths, self.first, m, kept) for m in self._rows(left, kept)]
+        for batch in _similar(rows, self.budget):
+            yield Step(kept, batch)
 
-    def _cut(self, members: list[int], kept: int) -> list[list[int]]:
-        """Cut into rows at least cost: a cut reads the shared beginning again, a long row attends in vain."""
-        count = len(members)
+    def _rows(self, members: list[int], kept: int) -> list[list[int]]:
+        """A cut between rows reads the shared beginning again; a long row attends in vain."""
         new = [
             len(self.paths[p]) - max(kept, common(self.paths[q], self.paths[p]))
             for q, p in itertools.pairwise(members)
         ]
-        best, back = [0.0] + [float("inf")] * count, [0] * (count + 1)
-        for start in range(count):
+
+        def costs(start: int) -> Iterator[float]:
             size = len(self.paths[members[start]]) - kept
-            for stop in range(start + 1, count + 1):
-                if stop > start + 1:
-                    size += new[stop - 2]
-                    if size > self.budget:
-                        break
-                cost = best[start] + size + ATTENTION * size * size + ROW + COPY * kept
-                if cost < best[stop]:
-                    best[stop], back[stop] = cost, start
-        cuts = [count]
-        while cuts[-1]:
-            cuts.append(back[cuts[-1]])
-        return [members[a:b] for b, a in itertools.pairwise(cuts)]
+            for more in [*new[start:], 0]:
+                yield size + ATTENTION * size * size + ROW + COPY * kept
+                size += more
+                if size > self.budget:
+                    return
+
+        return [members[a:b] for a, b in cheapest_cuts(len(members), costs)]
+
+
+def _similar(rows: list[Row], budget: int) -> Iterator[list[Row]]:
+    """Batches of rows of similar length, longest first: one that does not fit in memory shows at once."""
+    rows = sorted(rows, key=lambda row: -len(row.tokens))
+
+    def costs(start: int) -> Iterator[float]:
+        width = len(rows[start].tokens)
+        for count in range(1, max(budget // width, 1) + 1):
+            yield FORWARD + width * count
+
+    return (rows[a:b] for a, b in cheapest_cuts(len(rows), costs))
+
+
+def cheapest_cuts(count: int, costs: Callable[[int], Iterator[float]]) -> list[tuple[int, int]]:
+    """Cut 0 … count - 1 into consecutive pieces at the least sum of costs.
+
+    `costs(start)` yields the cost of the piece from start of one, two, … members, as far as allowed:
+    three members, a piece of one costs 2 and one of two 3 -> [(0, 1), (1, 3)].
+    """
+    best = [0.0] + [math.inf] * count
+    back = [0] * (count + 1)
+    for start in range(count):
+        for stop, cost in zip(range(start + 1, count + 1), costs(start), strict=False):
+            if best[start] + cost < best[stop]:
+                best[stop], back[stop] = best[start] + cost, start
+    cuts = [count] if count else []
+    while cuts and cuts[-1]:
+        cuts.append(back[cuts[-1]])
+    return list(itertools.pairwise(reversed(cuts)))
 
 
 def _row(paths: Sequence[Path], first: Sequence[int], members: Sequence[int], kept: int) -> Row:

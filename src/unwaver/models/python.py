@@ -42,7 +42,10 @@ class PythonModel:
             part = requests[start : start + self._batch]
             results = self._call([_as_dict(r) for r in part])
             if len(results) != len(part):
-                raise ModelError(f"{self.name} gave {len(results)} results for {len(part)} requests")
+                raise ModelError(
+                    f"{self.name} gave {len(results)} results for {len(part)} requests",
+                    hint="it must return one result for each request, in their order",
+                )
             yield [
                 (start + i, self._answer(result, request))
                 for i, (result, request) in enumerate(zip(results, part, strict=True))
@@ -57,9 +60,9 @@ class PythonModel:
             if isinstance(results, str | bytes | Mapping) or results is None:
                 raise TypeError(f"a list of results was expected, not {type(results).__name__}")
             return list(results)
-        except Exception as e:
-            where = _where(e)
-            raise ModelError(f"{self.name} failed: {type(e).__name__}: {e}"[:500], hint=where) from e
+        except (Exception, SystemExit) as e:
+            hint = _where(e) or "it must return a list, one result for each request"
+            raise ModelError(f"{self.name} failed: {type(e).__name__}: {e}"[:500], hint=hint) from e
 
     def _answer(self, result: object, request: Request) -> Answer:
         if result is None:
@@ -71,7 +74,9 @@ class PythonModel:
                 return _from_mapping(result, request.choices)
             raise ValueError(f"a result must be text or a dict, found {type(result).__name__}")
         except ValueError as e:
-            raise ModelError(f"{self.name}, item {request.item!r}: {e}") from None
+            asked = request.item or " ".join(request.segments)[:60]
+            hint = 'a result is a text, {"label": …} or {"text": …}, if you like with "probs"'
+            raise ModelError(f"{self.name}, item {asked!r}: {e}", hint=hint) from None
 
 
 def open_model(name: str, *, batch: int = 64, cache: bool = True) -> PythonModel:
@@ -93,7 +98,7 @@ def open_model(name: str, *, batch: int = 64, cache: bool = True) -> PythonModel
             raise ModelError(f"{module_name} has no {attribute}", hint=near(part, _public(function)))
         function = getattr(function, part)
     if not callable(function):
-        raise ModelError(f"{name} is no function but {type(function).__name__}")
+        raise ModelError(f"{name} is no function but {type(function).__name__}", hint="python/module:function")
     if inspect.iscoroutinefunction(function):
         raise ModelError(f"{name} is asynchronous", hint="wrap it: asyncio.run inside a plain function")
     return PythonModel(name, function, _identity(name, module, function) if cache else "", batch)
@@ -112,7 +117,12 @@ def _import(name: str) -> Any:
         raise ModelError(
             f"there is no module {name}", hint=f"looked in {here} and in the installed packages"
         ) from None
-    except Exception as e:
+    except SyntaxError as e:
+        hint = "correct it: the file is not Python"
+        raise ModelError(
+            f"{name} cannot be imported: SyntaxError: {e.msg}", file=e.filename, line=e.lineno, hint=hint
+        ) from e
+    except (Exception, SystemExit) as e:
         raise ModelError(f"{name} cannot be imported: {type(e).__name__}: {e}", hint=_where(e)) from e
 
 
@@ -120,7 +130,7 @@ def _public(owner: object) -> list[str]:
     return [n for n in dir(owner) if not n.startswith("_")]
 
 
-def _where(error: Exception) -> str | None:
+def _where(error: BaseException) -> str | None:
     """The last place in the user's own code: "raised in classify.py:12"."""
     trace, place = error.__traceback__, None
     while trace is not None:

@@ -29,6 +29,7 @@ def fitted(group: Group, where: Where) -> Group:
                 f'"accepted": found {shown(unknown[0])}, expected one of {", ".join(item.choices)}',
                 near(unknown[0], item.choices),
             )
+    _check_choices(group, where)
     return group
 
 
@@ -73,7 +74,20 @@ def _fitted_item(item: Item, task: Task, where: Where) -> Item:
     return replace(item, fields=fields, choices=task.labels)
 
 
+def _check_choices(group: Group, where: Where) -> None:
+    for item in group.items:
+        if len(set(item.choices)) < len(item.choices):
+            raise where.error(f'"choices": found {", ".join(item.choices)}, expected each once', "leave one out")
+        if bool(item.choices) != bool(group.items[0].choices):
+            raise where.error(
+                f'"choices": found {len(item.choices)} in one item and {len(group.items[0].choices)} in another',
+                "give all items of a group their choices, or none",
+            )
+
+
 def _check_plain_item(item: Item, where: Where) -> None:
+    if not any(text.strip() for text in item.fields.values()):
+        raise where.error('"text": found nothing, expected a text', "fill it in or leave the group out")
     for name in item.fields:
         if not re.fullmatch(r"\w+", name):
             raise where.error(

@@ -128,7 +128,7 @@ def _notes(groups: Sequence[Group]) -> list[str]:
         notes.append(f"{share} the right answer to the original: {', '.join(lost)} cannot be told for these")
     if not all(item.choices for group in groups for item in group.items):
         notes.append(
-            "no labels to choose from, so answers are free text; if there are labels, give them (labels) "
+            "no labels to choose from, so answers are free text; if there are labels, give each (--label) "
             f"or a gold column with 2 to {MOST_LABELS} of them"
         )
     return notes

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unwaver.errors import UsageError, near
+from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, Where, missing_column, shown
-from unwaver.groups import expect_of
+from unwaver.groups import KINDS, expect_of
 from unwaver.suites.common import read_label
 from unwaver.suites.fit import fitted
 from unwaver.tasks import Task, built_in
@@ -87,7 +87,12 @@ def table_groups(rows: Sequence[Row], options: Options) -> list[tuple[Group, Whe
     for row in rows:
         task = _own_text(row, roles, "task") or options.task or "own"
         if task not in by_task:
-            by_task[task] = _columns(names, roles, built_in().get(task), options.columns, top)
+            try:
+                by_task[task] = _columns(names, roles, built_in().get(task), options.columns, top)
+            except DataError as e:
+                if task != "own" and task not in built_in():
+                    e.hint = f"{e.hint}; {task} is no built-in task: {near(task, built_in())}"
+                raise
         pairs += _row_pairs(row, task, by_task[task], options)
     choices = {task: _choices(task, pairs, options.labels) for task in by_task}
     return [(_pair_group(p, options.suite, choices[p.task]), p.row.where) for p in _unique_ids(pairs)]
@@ -127,7 +132,7 @@ def _columns(
     if not variants:
         raise where.error(
             "no column for the variant; found: " + ", ".join(f'"{n}"' for n in names),
-            'name it "variant" or "paraphrase", or say which it is: columns={"variant": "…"}',
+            'name it "variant" or "paraphrase", or say which it is: --column variant=NAME',
         )
     return _Columns(fields, modified, tuple(variants), roles)
 
@@ -166,7 +171,7 @@ def _original_column(names: Sequence[str], free: Sequence[str], where: Where) ->
         return (left or free)[0]
     raise where.error(
         "no column for the original; found: " + ", ".join(f'"{n}"' for n in names),
-        'name it "original" or "text", or say which it is: columns={"original": "…"}',
+        'name it "original" or "text", or say which it is: --column original=NAME',
     )
 
 
@@ -282,7 +287,7 @@ def _pair_expect(kind: str, where: Where) -> Expect:
     if expect is None:
         raise where.error(
             f"kind: found {shown(kind)}, which is not known",
-            'write a groups.jsonl, where each group has an "expect"',
+            f'a kind of your own needs a groups.jsonl, where groups have an "expect"; {near(kind, KINDS)}',
         )
     if expect in ("implied", "bucket"):
         raise where.error(
