@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+COLUMNS = 8  # of the short table, before the counts of what went wrong
 ARROW = {"low": " ↓", "high": " ↑", "": ""}
 # control characters (ANSI sequences begin with one) and those that turn the direction of text
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -80,7 +81,8 @@ def print_result(result: Result, console: Console) -> None:
 
     for title, part in tables(result):
         console.print(Text(safe(title), style="bold"))
-        console.print(_table(rows(part)))
+        for table in _fitting(rows(part), console):
+            console.print(table, crop=False)
     for line in remarks(result):
         console.print(Text(safe(line), style="yellow"))
 
@@ -93,6 +95,28 @@ def tables(result: Result) -> Iterator[tuple[str, Result]]:
         yield f"{suite} · {model} ({method})", Result(scores, result.run, result.folder)
 
 
+def _fitting(lines: Sequence[Sequence[str]], console: Console) -> Iterator[Table]:
+    """One table; where the terminal is too narrow, a second one for the counts of what went wrong.
+
+    Rather a line too long than a number cut in two.
+    """
+    from rich.measure import Measurement
+
+    whole = _table(lines)
+    wide = console.options.update(max_width=10_000)
+    if len(lines[0]) > COLUMNS and Measurement.get(console, wide, whole).maximum > console.width:
+        parts = [
+            _table([line[:COLUMNS] for line in lines]),
+            _table([[line[0], *line[COLUMNS:]] for line in lines]),
+        ]
+    else:
+        parts = [whole]
+    for table in parts:
+        natural = Measurement.get(console, wide, table).maximum
+        table.width = natural if natural > console.width else None
+        yield table
+
+
 def _table(lines: Sequence[Sequence[str]]) -> Table:
     from rich import box
     from rich.table import Table
@@ -102,9 +126,7 @@ def _table(lines: Sequence[Sequence[str]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name in header:
         left = name in ("relation", "metric")
-        table.add_column(
-            Text(name), justify="left" if left else "right", overflow="fold", no_wrap=left or name.startswith("95")
-        )
+        table.add_column(Text(name), justify="left" if left else "right", no_wrap=True)
     for line in body:
         table.add_row(*[Text(cell) for cell in line])
     return table
@@ -196,7 +218,11 @@ def print_group(group: Group, answers: Mapping[str, Mapping[str, Any]], console:
             before = first.fields.get(name, "") if item.role == "variant" else text
             if item.role == "variant" and before == text:
                 continue
-            console.print(Text.assemble("    ", (f"{name}: ", "dim"), _marked(before, text)))
+            console.print(
+                Text.assemble(
+                    "    ", (f"{name}: ", "dim"), _marked(before, text, plain=console.color_system is None)
+                )
+            )
     console.print()
 
 
@@ -222,13 +248,20 @@ def _said(item: Item, said: Mapping[str, Any]) -> Text:
     return text
 
 
-def _marked(before: str, after: str) -> Text:
-    """`after` with the words that `before` does not have in that place underlined."""
+def _marked(before: str, after: str, plain: bool) -> Text:
+    """`after` with the words that `before` does not have in that place underlined, or *starred* without colour."""
     from rich.text import Text
 
-    old, new = re.findall(r"\s+|\S+", safe(before)), re.findall(r"\s+|\S+", safe(after))
+    old, new = re.findall(r"\S+", safe(before)), re.findall(r"\S+", safe(after))
     text = Text()
     for operation, _, _, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        style = "" if operation == "equal" else "bold underline"
-        text.append("".join(new[start:end]), style=style)
+        words = " ".join(new[start:end])
+        if not words:
+            continue
+        if operation == "equal":
+            text.append(words)
+        else:
+            text.append(f"*{words}*" if plain else words, style="bold underline")
+        text.append(" ")
+    text.rstrip()
     return text

@@ -724,3 +724,20 @@ def test_output_that_goes_nowhere(finished: Path, command: str, code: int, told:
     assert told in done.stderr
     assert bool(done.stderr) == bool(told)
     assert done.returncode == code, done.stderr
+
+
+def test_numbers_are_never_cut_by_a_narrow_terminal(
+    here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        f"{n},wic,transitive_swapped,{role},{label},yes,implied"
+        for n in range(7)
+        for role, label in (("original", "yes"), ("original", "yes"), ("conclusion", "" if n == 3 else "no"))
+    ]
+    put(tmp_path, {"t.csv": "\n".join(["group,task,kind,role,label,gold,expect", *rows]) + "\n"})
+    monkeypatch.setenv("COLUMNS", "60")
+    done = here("score", "t.csv")
+    assert done.returncode == 0, done.stderr
+    first = next(line for line in done.stdout.split("\n") if "wic/transitive_swapped" in line)
+    assert first.split()[:7] == ["wic/transitive_swapped", "tau", "↓", "100.0", "59.0", "–", "100.0"]
+    assert "unreadable" in done.stdout

@@ -21,7 +21,7 @@ def as_dicts(requests):
     return [{"label": 1, "probs": [0.25, 0.75]}, {"text": "hm"}, {"label": "NOT_entailment"}, None][: len(requests)]
 
 def echo(requests):
-    return (f"{r['id']}|{r['task']}|{r['segments']}|{r['prompt']}|{r['replicate']}" for r in requests)
+    return (f"{r['task']}|{r['segments']}|{r['prompt']}|{r['replicate']}" for r in requests)
 
 def broken(requests):
     return [1 / 0]
@@ -92,7 +92,7 @@ def test_dicts_with_probabilities(folder):
 
 def test_what_the_function_is_given_and_generators_are_lists(folder):
     [answer] = answers(python.open_model("my_classifier:echo"), requests(1))
-    assert answer.text == "id0|rte|['a', 'b']|a b 0|0"
+    assert answer.text == "rte|['a', 'b']|a b 0|0"
 
 
 def test_nested_names_and_partials(folder):

@@ -28,6 +28,10 @@ def command(room: str | None, data_dir: Path | None, as_json: bool) -> None:
       unwaver list
       unwaver list suites --data-dir DIR     with the number of groups found, or the file that is missing
     """
+    if data_dir and not data_dir.is_dir():
+        raise DataError(
+            "there is no such folder", file=data_dir, hint="--data-dir is the folder above becel/, mnli/ …"
+        )
     if room == "suites":
         cases = (case for name in registry.names("suites") for case in _cases(name, data_dir))
         if as_json:

@@ -3,7 +3,7 @@
     def function(requests: list[dict]) -> list:
         return ["neutral" for request in requests]
 
-Each dict has `id, task, segments, prompt, choices, replicate`. Each result is a label or a text, or a dict with
+Each dict has `task, segments, prompt, choices, replicate`. Each result is a label or a text, or a dict with
 `label` (name or number) or `text`, and if there are any `probs`, one for each choice; None is a failed call.
 """
 
@@ -156,7 +156,6 @@ def _identity(name: str, module: object, function: object) -> str:
 
 def _as_dict(request: Request) -> dict[str, Any]:
     return {
-        "id": request.item,
         "task": request.task,
         "segments": list(request.segments),
         "prompt": request.prompt,
