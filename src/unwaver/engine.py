@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from unwaver import __version__, folder
 from unwaver.ask import Budget, Plan, Progress, Spent, ask, make_plan
 from unwaver.config import Config, as_options, config_from
-from unwaver.errors import DataError, StoreFull
+from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.models import open_models
 from unwaver.render import Renderer
 from unwaver.result import Result
@@ -302,23 +302,73 @@ def scored(frames: Sequence[pl.DataFrame], record: Mapping[str, Any], config: Co
     return Result(scores, {**shown, "folder": str(place)}, place)
 
 
-def score(table_or_path: Any, *, unreadable: Literal["violate", "skip"] = "violate", seed: int = 0) -> Result:
-    """Score a run folder, or a table of answers: score({"group": …, "kind": …, "role": …, "label": …}).
+def score(
+    answers: Any,
+    *,
+    unreadable: Literal["violate", "skip"] | None = None,
+    seed: int = 0,
+    weights: Literal["published", "renormalised"] = "renormalised",
+    **log_options: Any,
+) -> Result:
+    """Score answers that are already there: score("runs/first"), score(frame), score("samples_gsm8k.jsonl").
 
-    A table is a frame of Polars or pandas, columns, rows, or the path of a .csv, .jsonl or .parquet file with
-    the columns group, kind, role, label and, where known, gold.
+    `answers` is a run folder; or a table, that is a frame of Polars or pandas, columns, or rows with group, kind,
+    role, label and, where known, gold; or the path, or paths, of tables and of other tools' logs. `log_options`
+    are the fields of `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem").
     """
-    if isinstance(table_or_path, str | Path):
-        path = Path(table_or_path)
-        if path.is_dir() or path.name == folder.RUN:
-            return score_folder(path if path.is_dir() else path.parent, unreadable=unreadable)
-        from unwaver.table import read_table
+    from unwaver.logs import options_from
 
-        table_or_path = read_table(path)
+    options = options_from(log_options)
+    notes: dict[str, list[str]] = {}
+    if paths := _paths(answers):
+        place = run_folder(paths, options.format)
+        if place is not None:
+            return score_folder(place, unreadable=unreadable)
+        from unwaver.logs import read_logs
+
+        answers, notes = read_logs(paths, options)
     from unwaver.scoring import score_frame
     from unwaver.table import complete
 
-    return Result(score_frame(complete(table_or_path), unreadable=unreadable, seed=seed), {"versions": versions()})
+    scores = score_frame(complete(answers), unreadable=unreadable or "violate", seed=seed)
+    run: dict[str, Any] = {"versions": versions()}
+    if weights == "published":
+        run["weights"] = weights
+    if notes:
+        run["notes"] = notes
+    return Result(scores, run)
+
+
+def _paths(answers: Any) -> list[Path]:
+    """One path or several; [] where the answers themselves were given."""
+    if isinstance(answers, str | Path):
+        return [Path(answers)]
+    several = isinstance(answers, list | tuple) and all(isinstance(a, str | Path) for a in answers)
+    return [Path(a) for a in answers] if several else []
+
+
+def run_folder(paths: Sequence[Path], format: str = "auto") -> Path | None:
+    """The run folder that these paths are, if they are one: with --format auto a folder is one unless it holds
+    other tools' logs."""
+    from unwaver.logs import is_log_folder
+
+    for path in paths:
+        if not path.exists():
+            raise DataError(
+                "there is no such file or folder", file=path, hint="give a run folder or a table, or logs"
+            )
+    found = [p for p in paths if (p / folder.RUN).exists() or p.name == folder.RUN]
+    if format == "auto":
+        found += [p for p in paths if p.is_dir() and p not in found and not is_log_folder(p)]
+    elif format == "run":
+        found = list(paths)
+    else:
+        return None
+    if len(paths) > 1 and found:
+        raise UsageError(
+            f"{found[0]} is a run folder, which is scored alone", hint="score one run folder at a time"
+        )
+    return None if not found else found[0] if found[0].is_dir() else found[0].parent
 
 
 def score_folder(place: Path, *, unreadable: Literal["violate", "skip"] | None = None) -> Result:

@@ -22,6 +22,7 @@ from typing import Any
 
 from unwaver.errors import DataError, near
 
+MOST_BYTES = 4 << 30  # a packed file that unpacks to more is refused
 EXTENSIONS = (".tsv", ".csv", ".jsonl", ".json")
 _SIGNS = {",": "comma", "\t": "tab", ";": "semicolon"}
 
@@ -75,6 +76,14 @@ def read_rows(path: Path, *, required: Sequence[str] = (), quoting: bool = True)
     if not rows:
         raise DataError("the file has no rows", hint="put one row below the header for each item", file=path)
     return rows
+
+
+def read_json(path: Path) -> Any:
+    """The one value of a .json file, plain or .gz."""
+    text = read_text(path)
+    value, end = _decode(text, _skip(text, 0), 1, path)
+    _check_end(text, end, text.count("\n", 0, end) + 1, path)
+    return value
 
 
 def extension(path: Path) -> str:
@@ -139,7 +148,15 @@ def _read_bytes(path: Path) -> bytes:
     if not path.name.lower().endswith(".gz"):
         return data
     try:
-        return gzip.decompress(data)
+        with gzip.open(io.BytesIO(data)) as packed:
+            data = packed.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise DataError(
+                f"it unpacks to more than {MOST_BYTES >> 30} GB",
+                hint="split the file, or save it as .parquet",
+                file=path,
+            )
+        return data
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
             f"broken gzip: {error}", hint="copy or download the file again; `gzip -t` tests it", file=path
@@ -281,6 +298,11 @@ def _check_end(text: str, end: int, line: int, path: Path) -> None:
             file=path,
             line=line,
         )
+
+
+def decode(text: str, path: Path) -> tuple[Any, int]:
+    """The JSON value at the beginning of a text, and where it ends."""
+    return _decode(text, _skip(text, 0), 1, path)
 
 
 def _decode(text: str, position: int, line: int, path: Path) -> tuple[Any, int]:

@@ -71,13 +71,14 @@ def group_to_json(group: Group) -> dict[str, Any]:
         "expect": group.expect,
         "cluster": group.cluster,
         "tag": group.tag,
-        "items": [_item_to_json(item) for item in group.items],
+        "items": [_item_to_json(item, group.task) for item in group.items],
     }
 
 
-def _item_to_json(item: Item) -> dict[str, Any]:
+def _item_to_json(item: Item, task: str) -> dict[str, Any]:
     return {
         "id": item.id,
+        **({} if item.task == task else {"task": item.task}),
         "role": item.role,
         "fields": dict(item.fields),
         "choices": list(item.choices),
@@ -154,7 +155,7 @@ def _item(record: Any, id: str, task: str, role: Role, where: Where) -> Item:
         raise where.error(f'"items": found {shown(record)}, expected an object', 'write {"text": "…"}')
     return Item(
         id=_text(record, "id", id, where),
-        task=task,
+        task=_text(record, "task", task, where),
         role=_role(record, role, where),
         fields=_fields(record, where),
         choices=_texts(record, "choices", where),

@@ -17,6 +17,7 @@ ROOMS: dict[str, dict[str, str]] = {
     "suites": catalog.SUITES,
     "models": catalog.MODELS,
     "metrics": catalog.METRICS,
+    "logs": catalog.LOGS,
 }
 
 

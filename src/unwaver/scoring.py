@@ -24,7 +24,10 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
     constant = _constant_predictors(blocks)
     scores: list[Score] = []
     for block in blocks:
-        flags = ("constant",) if (block.model, block.method, block.task) in constant else ()
+        if (block.model, block.method, block.suite, block.task) in constant:
+            flags: tuple[str, ...] = ("constant",)
+        else:
+            flags = ("identical",) if _identical_in_buckets(block) else ()
         scores += [replace(s, flags=flags) for s in _scores(block, unreadable, seed)]
     return scores
 
@@ -39,6 +42,9 @@ def _scores(block: Block, unreadable: Unreadable, seed: int) -> Iterator[Score]:
     accuracy = _accuracy(block)
     readings = [unreadable, "violate" if unreadable == "skip" else "skip"]
     for metric in _metrics(block):
+        if metric.of_test and block.test:
+            yield _score(block.test, metric, metric.values(block.test), accuracy, unreadable, seed)
+            continue
         values = _complete_only(metric.values(block), block)
         both = metric.skippable and bool((block.unreadable & block.complete).any())
         for reading in readings if both else readings[:1]:
@@ -55,6 +61,8 @@ def _metrics(block: Block) -> Iterator[Metric]:
 
 def _score(block: Block, metric: Metric, values: Floats, accuracy: float | None, reading: str, seed: int) -> Score:
     found = estimate(values, block.cluster, metric.reduce, share=metric.share, seed=seed)
+    if metric.known:
+        found = replace(found, low=None, high=None, interval=None)
     counted = int((~np.isnan(values if values.ndim == 1 else values.sum(axis=1))).sum())
     failed, not_asked = int(block.failed.sum()), int(block.not_asked.sum())
     return Score(
@@ -92,20 +100,23 @@ def _column(flags: np.ndarray, values: Floats) -> np.ndarray:
 
 
 def _accuracy(block: Block) -> float | None:
-    """Over the original items of complete groups; None where no gold is known."""
-    rows = ~block.target & block.complete[block.group] & ~np.isnan(block.right)
+    """Over the original items of complete groups, or all of a bucket without one; None where no gold is known."""
+    known = block.complete[block.group] & ~np.isnan(block.right)
+    rows = known & ~block.target
+    if block.expect == "bucket" and not rows.any():
+        rows = known
     return float(block.right[rows].mean()) if rows.any() else None
 
 
-def _constant_predictors(blocks: Sequence[Block]) -> set[tuple[str, str, str]]:
-    """(model, method, task) where every readable answer is one label although other labels are right too.
+def _constant_predictors(blocks: Sequence[Block]) -> set[tuple[str, ...]]:
+    """(model, method, suite, task) where every readable answer is one label although other labels are right too.
 
     Over all kinds of a task: a symmetric set of contradictions alone has one right answer.
     """
-    said: dict[tuple[str, str, str], set[str]] = {}
-    always_right: dict[tuple[str, str, str], bool] = {}
+    said: dict[tuple[str, ...], set[str]] = {}
+    always_right: dict[tuple[str, ...], bool] = {}
     for block in blocks:
-        key = (block.model, block.method, block.task)
+        key = (block.model, block.method, block.suite, block.task)
         codes = np.unique(block.code[block.code >= 0])
         said.setdefault(key, set()).update(block.labels[c] for c in codes)
         readable = block.code >= 0
@@ -113,14 +124,38 @@ def _constant_predictors(blocks: Sequence[Block]) -> set[tuple[str, str, str]]:
     return {key for key, labels in said.items() if len(labels) == 1 and not always_right[key]}
 
 
+def _identical_in_buckets(block: Block) -> bool:
+    """Every bucket of several wordings got one label, though not all of them the right one: it may be that the
+    paraphrases never reached the model."""
+    if block.expect != "bucket" or block.kind.partition("_")[0] == "repeat":
+        return False
+    rows = block.target & block.complete[block.group]
+    if bool((block.right[rows] == 1.0).all()):
+        return False
+    least, most = np.full(block.groups, len(block.labels)), np.full(block.groups, -1)
+    np.minimum.at(least, block.group[rows], block.code[rows])
+    np.maximum.at(most, block.group[rows], block.code[rows])
+    if bool((least < most).any()):
+        return False
+    several = np.bincount(block.group[_first_rows(block.wording, rows)], minlength=block.groups) > 1
+    return int(several.sum()) > 1 and bool((least[several] >= 0).all())
+
+
+def _first_rows(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Of the chosen rows the first of each code, as row numbers."""
+    chosen = np.flatnonzero(rows)
+    return np.asarray(chosen[np.unique(codes[chosen], return_index=True)[1]])
+
+
 def broken_groups(frame: pl.DataFrame) -> list[str]:
     """The ids of the groups that broke their relation in at least one answer."""
+    from unwaver.metrics.paraphrastic import torn
     from unwaver.metrics.violation import tau
 
     broken: list[str] = []
     for part in _blocks(frame):
         block = block_of(part)
-        values = _complete_only(tau(block), block)
-        names = part["group"].unique(maintain_order=True)
+        values = _complete_only(torn(block) if block.expect == "bucket" else tau(block), block)
+        names = part.filter(pl.col("role") != "test")["group"].unique(maintain_order=True)
         broken += names.filter(pl.Series(values > 0)).to_list()
     return broken

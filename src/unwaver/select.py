@@ -131,13 +131,17 @@ def shots(count: int, selection: Selection, task: str, template: str, seed: int)
     """The same solved examples for all items of a task: labels in turn, never an item under test."""
     if count == 0:
         return []
-    tested = {_question(item) for group in selection.groups for item in group.items if item.task == task}
+    groups = [group for group in selection.groups if any(item.task == task for item in group.items)]
+    tested = {_question(item) for group in groups for item in group.items}
+    cases = {(group.suite, group.task) for group in groups}  # paranlu/snli asks items of the task delta-snli
     free = [
         item
         for suite in selection.suites
-        if task in suite.cases
-        for item in suite.examples(task)
-        if item.template == template and len(item.accepted) == 1 and _question(item) not in tested
+        for case in suite.cases
+        if case == task or (suite.name, case) in cases
+        for item in suite.examples(case)
+        if item.task == task and item.template == template
+        if len(item.accepted) == 1 and _question(item) not in tested
     ]
     chosen = list(islice(_in_turn(free, seed), count))
     if len(chosen) < count:

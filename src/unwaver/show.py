@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unwaver.result import Result
+from unwaver.result import OF_BUCKETS, Result
 from unwaver.types import Group, Item, Score
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 COLUMNS = 8  # of the short table, before the counts of what went wrong
+LEFT = ("relation", "metric", "model", "part", "side", "id", "flags")  # columns of words
 ARROW = {"low": " ↓", "high": " ↑", "": ""}
 # control characters (ANSI sequences begin with one) and those that turn the direction of text
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -32,11 +33,23 @@ def percent(value: float | None) -> str:
 
 def rows(result: Result) -> list[list[str]]:
     """The short table, header first: one line for each suite/task/kind and model, numbers in percent."""
-    scores = result.leading()
+    scores = [s for leading in result.leading() for s in (leading, *_companions(result, leading))]
     wide = _optional_columns(scores)
     header = ["relation", "metric", "%", "95 % interval", "chance", "acc.", "groups", "n/a"]
     body = [_row(s, result) + [f"{getattr(s, c):,}" for c in wide] for s in scores]
     return [header + [c.replace("_", " ") for c in wide], *body]
+
+
+def _companions(result: Result, leading: Score) -> list[Score]:
+    """What belongs beside a leading number: P_C is never shown without its pair form and its accuracies."""
+    agree = [_beside(result, leading, n) for n in ("Cons_lex", "Cons_lex_repeat") if n != leading.metric]
+    agreeing = [s for s in agree if s is not None and s.value is not None]
+    if leading.metric != "P_C":
+        return agreeing if leading.metric == "Cons_lex" else []
+    form = "_published" if result.run.get("weights") == "published" else ""
+    names = ("P_C_pairs", "A_paraphrase", f"P_C_corrected{form}", f"A_corrected{form}", "A_test")
+    found = [_beside(result, leading, name) for name in names]
+    return [s for s in found if s is not None] + agreeing
 
 
 def _optional_columns(scores: Sequence[Score]) -> list[str]:
@@ -60,6 +73,9 @@ def _row(s: Score, result: Result) -> list[str]:
 
 def _chance(result: Result, s: Score) -> float | None:
     """What independent answers would give; of C_S, a share of items that pass, there is no such number."""
+    if s.metric in ("P_C", "P_C_pairs"):
+        floor = _beside(result, s, "P_C_floor")
+        return None if floor is None else floor.value
     found = _beside(result, s, "tau_independent")
     if found is None or found.value is None or s.metric not in ("tau", "C_R"):
         return None
@@ -125,21 +141,36 @@ def _table(lines: Sequence[Sequence[str]]) -> Table:
     header, *body = lines
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name in header:
-        left = name in ("relation", "metric")
+        left = name in LEFT
         table.add_column(Text(name), justify="left" if left else "right", no_wrap=True)
     for line in body:
         table.add_row(*[Text(cell) for cell in line])
     return table
 
 
+def print_rows(lines: Sequence[Sequence[str]], console: Console) -> None:
+    """Any table, header first; a line is rather too long than cut."""
+    from rich.measure import Measurement
+
+    table = _table([[safe(cell) for cell in line] for line in lines])
+    natural = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+    table.width = natural if natural > console.width else None
+    console.print(table, crop=False)
+
+
 def legend(result: Result) -> list[str]:
     """What the numbers of the short table are, for who sees it the first time."""
-    shown = {s.metric for s in result.leading()}
+    leading = result.leading()
+    shown = {s.metric for first in leading for s in (first, *_companions(result, first))}
     lines = []
     if "tau" in shown:
         lines.append("tau: groups that broke their relation; chance: were the answers independent.")
     if shown & {"C_R", "C_S"}:
         lines.append("C_R, C_S: answers that survived the change of format.")
+    if "P_C" in shown:
+        lines.append("P_C: two paraphrases both right or both wrong; chance: were the wordings independent.")
+    if shown & set(OF_BUCKETS[1:]):
+        lines.append("Cons_lex: pairs of wordings with one answer; Cons_lex_repeat: pairs of repeats.")
     return lines
 
 
@@ -155,24 +186,46 @@ def remarks(result: Result) -> list[str]:
             f"{model} gives one and the same answer on all of {', '.join(tasks)}: "
             "consistent, but not by understanding"
         )
+    leads = {(s.suite, s.task, s.kind, s.model, s.metric) for s in result.leading()}
     for s in result.scores:
-        if s.unreadable and s.unreadable_as == "skipped" and s.metric in ("tau", "C_R", "C_S"):
+        led = (s.suite, s.task, s.kind, s.model, s.metric) in leads
+        if led and s.unreadable and s.unreadable_as == "skipped" and s.metric in ("tau", "C_R", "C_S"):
             name = f"{s.suite}/{s.task}/{s.kind}"
             lines.append(
                 f"{name}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – {percent(s.high)}] over "
                 f"{s.counted:,} of {s.groups:,} groups if those with an unreadable answer are left out"
             )
+    lines += _about_buckets(result)
     leading = result.leading()
-    if any(s.accuracy is None and s.groups > s.failed + s.not_asked for s in leading):
+    relations = [s for s in leading if s.metric not in OF_BUCKETS]
+    if any(s.accuracy is None and s.groups > s.failed + s.not_asked for s in relations):
         lines.append(
             "Without gold labels nothing can be said of accuracy, tau_conditioned, or transitive and additive tau."
         )
     failed, not_asked = sum(s.failed for s in leading), sum(s.not_asked for s in leading)
     if failed:
-        lines.append(f"{failed:,} groups could not be scored: calls failed. The same command asks them again.")
+        again = " The same command asks them again." if result.folder else ""
+        lines.append(f"{failed:,} groups could not be scored: calls failed.{again}")
     if not_asked:
         lines.append(f"{not_asked:,} groups could not be scored: not every item was asked or answered.")
     return lines + _notes(result.run.get("notes", {}))
+
+
+def _about_buckets(result: Result) -> list[str]:
+    lines = []
+    for s in result.scores:
+        name = f"{s.suite}/{s.task}/{s.kind}"
+        if s.metric == "P_C" and "identical" in s.flags:
+            lines.append(
+                f"{name}: {s.model} gives one answer to all wordings of every problem, though not always the "
+                "right one: the paraphrase may never have reached the model"
+            )
+        if s.metric == "P_C_pairs" and s.not_applicable and s.value is not None:
+            lines.append(f"{name}: P_C_pairs leaves out {s.not_applicable:,} with fewer than two paraphrases")
+        if s.metric == "weight_mass" and s.value is not None and s.value < 1 - 1e-9:
+            lost = f"{100 * (1 - s.value):.2g} %"
+            lines.append(f"{name}: {lost} of the test set is in bins without a problem, so …_published lose it")
+    return lines
 
 
 def _notes(notes: Mapping[str, Sequence[str]]) -> list[str]:

@@ -30,16 +30,18 @@ SCHEMA: dict[str, Any] = {
     "group": pl.String,
     "cluster": pl.String,
     "item": pl.String,
-    "role": pl.String,  # original, variant, conclusion
+    "role": pl.String,  # original, variant, conclusion; test: of the full test set, in no group
     "replicate": pl.Int64,
     "label": pl.String,  # null: unreadable, failed or not asked; status says which
     "gold": pl.List(pl.String),  # the accepted labels; null: not known
+    "right": pl.Float64,  # 1 or 0 where others have judged the answer: wins over gold; null: gold decides
     "probs": pl.List(pl.Float64),
     "status": pl.String,  # answered, unreadable, failed, not_asked
     "truncated": pl.Boolean,
+    "weight": pl.Float64,  # of the group, where groups were not drawn evenly; null: none
 }
 REQUIRED = ("group", "kind", "role", "label")
-ROLES = ("original", "variant", "conclusion")
+ROLES = ("original", "variant", "conclusion", "test")
 STATUSES = ("answered", "unreadable", "failed", "not_asked")
 _KNOWN_VALUES: Mapping[str, Sequence[str]] = {"role": ROLES, "status": STATUSES, "expect": get_args(Expect)}
 BLOCK = ("suite", "task", "kind", "model", "method")
@@ -82,9 +84,11 @@ def table_of(
             "replicate": [r for _, _, r, _ in rows],
             "label": [label for label, _ in read],
             "gold": [list(i.accepted) or None for _, i, *_ in rows],
+            "right": [None] * len(rows),
             "probs": [probs for _, probs in read],
             "status": [_status(a, label) for (*_, a), (label, _) in zip(rows, read, strict=True)],
             "truncated": [a is not None and a.truncated for *_, a in rows],
+            "weight": [None] * len(rows),
         },
         schema=SCHEMA,
     )
@@ -141,6 +145,9 @@ def read_table(path: Path) -> Any:
     ]
 
 
+_RIGHT = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
+
+
 def _cell(name: str, value: Any, where: Where) -> Any:
     """A value of the column `name`, None where it is empty, or an error that says what belongs there."""
     if value is None or value == "":
@@ -159,8 +166,14 @@ def _cell(name: str, value: Any, where: Where) -> Any:
             return [float(p) for p in value]
         if name == "replicate":
             return int(value)
-    except (ValueError, TypeError):
-        expected = "a whole number" if name == "replicate" else "a list of numbers: [0.9, 0.1]"
+        if name == "weight":
+            return float(value)
+        if name == "right":
+            return _RIGHT[str(value).lower()]
+    except (ValueError, TypeError, KeyError):
+        expected = {"replicate": "a whole number", "weight": "a number", "right": "1 or 0, true or false"}.get(
+            name, "a list of numbers: [0.9, 0.1]"
+        )
         raise where.error(f'column "{name}": found {shown(value)}, expected {expected}', "correct it") from None
     if isinstance(value, dict | list) and name in SCHEMA and name != "gold":
         raise where.error(f'column "{name}": found {shown(value)}, expected text or a number', "correct it")
@@ -189,13 +202,17 @@ def complete(table: Any) -> pl.DataFrame:
         "method": pl.lit("table"),
         "replicate": pl.lit(0),
         "gold": pl.lit(None),
+        "right": pl.lit(None),
         "probs": pl.lit(None),
         "truncated": pl.lit(False),
+        "weight": pl.lit(None),
         "cluster": pl.col("group"),
         "item": pl.lit(""),
     }
     frame = frame.with_columns(**{n: e for n, e in defaults.items() if n not in frame.columns})
-    frame = frame.with_columns(_label(frame, "label"), gold=_gold(frame))
+    frame = frame.with_columns(label_column(frame, "label"), gold=_gold(frame))
+    if frame.schema["right"].is_float():
+        frame = frame.with_columns(pl.col("right").fill_nan(None))
     if "expect" not in frame.columns:
         kinds = {k: expect_of(str(k)) for k in frame["kind"].unique().to_list()}
         if strange := [str(k) for k, expect in kinds.items() if expect is None]:
@@ -210,6 +227,7 @@ def complete(table: Any) -> pl.DataFrame:
     frame = frame.with_columns(status=status)
     for name, known in _KNOWN_VALUES.items():
         _check(frame, name, known)
+    _check_right(frame)
     casts = [
         pl.col(n).cast(t, strict=False)
         for n, t in SCHEMA.items()
@@ -235,7 +253,7 @@ def _frame(table: Any) -> pl.DataFrame:
     raise DataError(f"a {type(table).__name__} is no table", hint="give a Polars or pandas frame, or rows")
 
 
-def _label(frame: pl.DataFrame, name: str) -> pl.Expr:
+def label_column(frame: pl.DataFrame, name: str) -> pl.Expr:
     """Labels are compared as strings; 2.0 (what pandas makes of 2 beside a missing value) is "2"."""
     dtype = frame.schema[name]
     column = pl.col(name)
@@ -251,7 +269,17 @@ def _gold(frame: pl.DataFrame) -> pl.Expr:
     if isinstance(dtype, pl.List):
         inner = pl.col("gold").cast(pl.List(pl.String))
         return pl.when(inner.list.len() > 0).then(inner)
-    return _label(frame, "gold")
+    return label_column(frame, "gold")
+
+
+def _check_right(frame: pl.DataFrame) -> None:
+    strange = frame["right"].drop_nulls().unique().to_list()
+    strange = [v for v in strange if isinstance(v, str) or v not in (0, 1)]
+    if strange:
+        raise DataError(
+            f"the column right has {strange[0]!r}, expected 1 or 0, true or false",
+            hint="leave it empty where it is not known; partial credit is neither",
+        )
 
 
 def _check(frame: pl.DataFrame, column: str, known: Sequence[str]) -> None:

@@ -22,8 +22,8 @@ from unwaver.models.hf_causal import CausalLM, causal_lm
 from unwaver.models.hf_prefix import Scorer, Want, attention_window
 from unwaver.types import Answer, Model, Request
 
-FAMILIES = ["llama", "gpt2", "gemma2", "mistral", "neox", "qwen3", "granite", "bloom", "mamba"]
-SHARING = {"llama", "gpt2", "gemma2", "mistral", "neox", "qwen3", "granite"}
+FAMILIES = ["llama", "gpt2", "gpt_neo", "gemma2", "mistral", "neox", "qwen3", "granite", "bloom", "mamba"]
+SHARING = {"llama", "gpt2", "gpt_neo", "gemma2", "mistral", "neox", "qwen3", "granite"}
 
 
 @functools.cache
@@ -278,6 +278,14 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelError, match="cannot be loaded"):
         opened(str(tmp_path)).load()
+
+
+def test_damaged_weights(tmp_path: Path) -> None:
+    folder = tiny.saved(tmp_path)
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        opened(folder).load()
 
 
 def test_out_of_memory_says_what_to_do(plain: str, monkeypatch: pytest.MonkeyPatch) -> None:

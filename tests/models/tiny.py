@@ -48,6 +48,12 @@ def config(family: str, vocabulary: int) -> Any:
         return t.Gemma2Config(
             **size, sliding_window=8, num_key_value_heads=2, head_dim=8, final_logit_softcapping=5.0
         )
+    if family == "gpt_neo":  # every second layer looks back 32 places of the row, whatever the positions say
+        neo = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "max_position_embeddings": 96}
+        kinds = [[["global", "local"], 1]]
+        return t.GPTNeoConfig(
+            vocab_size=vocabulary, **neo, attention_types=kinds, window_size=32, initializer_range=0.4
+        )
     if family == "mistral":
         return t.MistralConfig(**size, sliding_window=8, num_key_value_heads=2)
     if family == "neox":

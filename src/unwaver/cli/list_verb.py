@@ -11,7 +11,7 @@ import click
 from unwaver import catalog, registry
 from unwaver.errors import DataError
 
-ROOMS = ("suites", "models", "metrics")
+ROOMS = ("suites", "models", "metrics", "logs")
 
 
 @click.command("list")
@@ -21,7 +21,7 @@ ROOMS = ("suites", "models", "metrics")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(room: str | None, data_dir: Path | None, as_json: bool) -> None:
-    """List suites, models and metrics.
+    """List suites, models, metrics and formats of logs.
 
     \b
     Examples:

@@ -19,8 +19,10 @@ from unwaver.errors import UnwaverError, near
 
 VERBS = {
     "run": "Ask models about suites and score the answers.",
-    "score": "Score a run folder or a table again; no model is asked.",
+    "score": "Score a run folder, a table or logs of other tools; no model is asked.",
     "show": "Show the groups of a run that broke a relation, side by side.",
+    "analyse": "Read more from scores, tables and paraphrases: Pareto front, splits, distances …",
+    "bow": "Train a bag-of-words model.",
     "list": "List suites, models and metrics.",
 }
 UNFORESEEN, INTERRUPTED = 70, 130

@@ -3,15 +3,49 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unwaver.cli.printing import emit
-from unwaver.errors import DataError, UnwaverError
+from unwaver.errors import UnwaverError
+
+if TYPE_CHECKING:
+    from unwaver.result import Result
 
 
 @click.command("score")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    default="auto",
+    show_default=True,
+    help="What the files are: auto, run, table, lm-eval, inspect, promptfoo, helm, paranlu.",
+)
+@click.option("--task", help="Logs: all files are this task, such as several prompts of one.")
+@click.option(
+    "--bucket", metavar="FIELD", help="Logs: the field that says which answers belong together: doc.problem."
+)
+@click.option(
+    "--bucket-regex", metavar="REGEX", help="Logs: the bucket in that field, or in the id: '^(.+)-p[0-9]+$'."
+)
+@click.option("--bucket-file", type=click.Path(path_type=Path), help="Logs: a table of ids and their buckets.")
+@click.option("--variant", metavar="FIELD", help="Logs: the field that names the wording.")
+@click.option("--answer", metavar="FIELD", help="Logs: the field that holds the answer.")
+@click.option("--gold", metavar="FIELD", help="Logs: the field that holds the right answer.")
+@click.option("--replicate", metavar="FIELD", help="Logs: the field that tells repeats of one wording apart.")
+@click.option("--filter", metavar="NAME", help="lm-eval: the filter whose answers are taken. [the first]")
+@click.option("--metric-key", metavar="NAME", help="Logs: the metric, scorer or column that says what is right.")
+@click.option(
+    "--test", type=click.Path(path_type=Path), help="paranlu: the model's predictions on the full test set."
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["renormalised", "published"]),
+    default="renormalised",
+    show_default=True,
+    help="Which corrected values the table shows; --json has both.",
+)
 @click.option(
     "--unreadable",
     type=click.Choice(["violate", "skip"]),
@@ -20,28 +54,34 @@ from unwaver.errors import DataError, UnwaverError
 )
 @click.option("--json", "as_json", is_flag=True, help="Print scores.json on stdout and nothing else there.")
 @click.option("-q", "--quiet", is_flag=True)
-def command(path: Path, unreadable: str | None, as_json: bool, quiet: bool) -> None:
-    """Score a run folder again, or a table of answers; no model is asked.
+def command(paths: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any) -> None:
+    """Score answers that are already there; no model is asked.
 
-    A table (.csv, .jsonl, .parquet) has the columns group, kind, role, label and, where known, gold.
+    PATHS are a run folder, tables of answers, or logs of other tools. A table (.csv, .jsonl, .parquet) has the
+    columns group, kind, role, label and, where known, gold; or any columns, named by options.
 
     \b
     Examples:
       unwaver score runs/becel-snli-1a2b3c4d
       unwaver score answers.csv --unreadable skip --json
+      unwaver score samples_gsm8k_*.jsonl --filter strict-match
+      unwaver score logs/2026.eval --bucket problem
+      unwaver score answers.parquet --bucket question --answer reply
     """
-    from unwaver import engine, folder
+    from unwaver import engine
 
-    if not path.exists():
-        raise DataError("there is no such file or folder", file=path, hint="give a run folder or a table")
-    if path.is_dir():
-        result = engine.score_folder(path, unreadable=unreadable)  # type: ignore[arg-type]
-        try:
-            folder.write_scores(path, result.document())
-        except UnwaverError as e:  # a full disk, a read-only archive: they can still be shown
-            click.echo(f"scores.json was not written: {e}", err=True)
-    else:
-        result = engine.score(path, unreadable=unreadable or "violate")  # type: ignore[arg-type]
+    result = engine.score(list(paths), **options)
+    if result.folder is not None:
+        _write(result, result.folder)
     emit(result, as_json=as_json, quiet=quiet)
     if result.missing:
         raise click.exceptions.Exit(3)
+
+
+def _write(result: Result, place: Path) -> None:
+    from unwaver import folder
+
+    try:
+        folder.write_scores(place, result.document())
+    except UnwaverError as e:  # a full disk, a read-only archive: they can still be shown
+        click.echo(f"scores.json was not written: {e}", err=True)

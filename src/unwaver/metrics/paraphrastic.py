@@ -12,6 +12,13 @@ A group is a bucket of paraphrases; θ is the share of it that was answered righ
     Var_R         VAP + Var(θ) = A·(1 − A), the variance of right and wrong
     PVAP          VAP / Var_R, the share of it that is due to wording
     A_original    accuracy on originals; A_paraphrase on all paraphrases pooled; A_bucket the mean of θ
+
+Where buckets have weights that undo how they were drawn:
+
+    A_corrected, P_C_corrected   means under the weights, which are made to sum to 1
+    …_published                  sums under the weights as they are: bins without a bucket lose their mass
+    weight_mass                  what the weights sum to
+    A_test                       accuracy on the full test set
 """
 
 from __future__ import annotations
@@ -21,40 +28,72 @@ from collections.abc import Iterator
 import numpy as np
 
 from unwaver.block import Block, Metric
-from unwaver.stats import Floats, mean
+from unwaver.stats import Floats, Reduce, mean
 
 
 def metrics(block: Block) -> Iterator[Metric]:
     if block.expect != "bucket":
         return
-    yield Metric("P_C", agreement, "high")
-    yield Metric("P_C_pairs", pair_agreement, "high")
+    yield Metric("P_C", within, "high", reduce=_consistency)
+    yield Metric("P_C_pairs", within_pairs, "high", reduce=_consistency)
     yield Metric("P_C_floor", theta, reduce=_floor)
-    yield Metric("VAP", lambda b: theta(b) * (1 - theta(b)), "low")
+    yield Metric("VAP", within, "low")
     yield Metric("Var_R", theta, reduce=_variance)
-    yield Metric("PVAP", _vap_and_theta, "low", reduce=_share_of_wording)
+    yield Metric("PVAP", _within_and_theta, "low", reduce=_share_of_wording)
     yield Metric("A_original", lambda b: b.per_group(b.right, ~b.target), "high")
-    yield Metric("A_paraphrase", _right_and_count, "high", reduce=_pooled)
+    yield Metric("A_paraphrase", _right_and_count, "high", reduce=_ratio)
     yield Metric("A_bucket", theta, "high")
+    if block.test is not None:
+        yield Metric("A_test", theta, "high", of_test=True)
+    if block.weight is not None:
+        yield from _corrected(block)
 
 
 def theta(block: Block) -> Floats:
+    """right, right, right, wrong -> 0.75"""
     return block.per_group(block.right, block.target)
 
 
-def agreement(block: Block) -> Floats:
+def within(block: Block) -> Floats:
+    """The variance of right and wrong in a bucket: right, right, right, wrong -> 0.1875."""
     share = theta(block)
-    return np.asarray(share**2 + (1 - share) ** 2)
+    return np.asarray(share * (1 - share))
 
 
-def pair_agreement(block: Block) -> Floats:
-    share, n = theta(block), _paraphrases(block)
+def within_pairs(block: Block) -> Floats:
+    """The same over pairs of distinct wordings: right, right, right, wrong -> 0.25; one wording does not apply.
+
+    With replicates a wording is right with a probability of its own, and repeats of it are no pair.
+    """
+    share, n, between_repeats = _wordings(block)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(n > 1, 1 - 2 * share * (1 - share) * n / (n - 1), np.nan)
+        return np.where(n > 1, (n**2 * share * (1 - share) - between_repeats) / (n * (n - 1)), np.nan)
 
 
-def _paraphrases(block: Block) -> Floats:
-    return np.bincount(block.group[block.target & ~np.isnan(block.right)], minlength=block.groups).astype(float)
+def torn(block: Block) -> Floats:
+    """1 where a bucket was answered in different ways: right and wrong, or without gold by several labels."""
+    if np.isnan(block.right[block.target]).all():
+        other = block.code != block.first_of_target[block.group]
+        return np.asarray(block.per_group(other.astype(float), block.target) > 0, dtype=np.float64)
+    return np.where(np.isnan(within(block)), np.nan, within(block) > 0)
+
+
+def _wordings(block: Block) -> tuple[Floats, Floats, Floats]:
+    """Per bucket: the mean share right of its wordings, their number, and the sum of p(1 − p) over them."""
+    rows = block.target & ~np.isnan(block.right)
+    if block.trials == block.groups:  # no replicates: every row is a wording
+        n = np.bincount(block.group[rows], minlength=block.groups).astype(float)
+        return theta(block), n, np.zeros(block.groups)
+    p, group, _ = block.per_wording(rows)
+    n = np.bincount(group, minlength=block.groups).astype(float)
+    with np.errstate(invalid="ignore"):
+        share = np.bincount(group, weights=p, minlength=block.groups) / n
+    between_repeats = np.bincount(group, weights=p * (1 - p), minlength=block.groups)
+    return np.asarray(share), n, np.asarray(between_repeats, dtype=np.float64)
+
+
+def _consistency(sums: Floats) -> Floats:
+    return np.asarray(1 - 2 * mean(sums))
 
 
 def _floor(sums: Floats) -> Floats:
@@ -66,9 +105,8 @@ def _variance(sums: Floats) -> Floats:
     return np.asarray(accuracy * (1 - accuracy))
 
 
-def _vap_and_theta(block: Block) -> Floats:
-    share = theta(block)
-    return np.column_stack([share * (1 - share), share])
+def _within_and_theta(block: Block) -> Floats:
+    return np.column_stack([within(block), theta(block)])
 
 
 def _share_of_wording(sums: Floats) -> Floats:
@@ -77,9 +115,45 @@ def _share_of_wording(sums: Floats) -> Floats:
 
 
 def _right_and_count(block: Block) -> Floats:
-    share, n = theta(block), _paraphrases(block)
+    share = theta(block)
+    n = np.bincount(block.group[block.target & ~np.isnan(block.right)], minlength=block.groups)
     return np.column_stack([share * n, np.where(np.isnan(share), np.nan, n)])
 
 
-def _pooled(sums: Floats) -> Floats:
+def _ratio(sums: Floats) -> Floats:
     return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+# --- with weights -------------------------------------------------------------------------------------------
+
+
+def _corrected(block: Block) -> Iterator[Metric]:
+    weight = _weighted_theta(block)[:, 1]
+    mass = float(np.nansum(weight[block.complete]))
+    yield Metric("A_corrected", _weighted_theta, "high", reduce=_ratio)
+    yield Metric("P_C_corrected", _weighted_within, "high", reduce=_weighted_consistency)
+    yield Metric("A_corrected_published", _weighted_theta, "high", reduce=_times(mass, _ratio))
+    yield Metric("P_C_corrected_published", _weighted_within, "high", reduce=_times(mass, _weighted_consistency))
+    yield Metric("weight_mass", _weighted_theta, reduce=lambda sums: sums[..., 1], share=False, known=True)
+
+
+def _times(mass: float, reduce: Reduce) -> Reduce:
+    """Drawing buckets again must not draw the mass again: it belongs to the test set."""
+    return lambda sums: np.asarray(mass * reduce(sums))
+
+
+def _weighted_theta(block: Block) -> Floats:
+    return _weighted(theta(block), block)
+
+
+def _weighted_within(block: Block) -> Floats:
+    return _weighted(within(block), block)
+
+
+def _weighted(values: Floats, block: Block) -> Floats:
+    assert block.weight is not None
+    return np.column_stack([block.weight * values, np.where(np.isnan(values), np.nan, block.weight)])
+
+
+def _weighted_consistency(sums: Floats) -> Floats:
+    return np.asarray(1 - 2 * _ratio(sums))

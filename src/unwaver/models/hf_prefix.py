@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unwaver.errors import ModelError
-from unwaver.models.prefix import Path, Row, Step, plain_steps, shared_steps
+from unwaver.models.prefix import UNLIMITED, Path, Row, Step, plain_steps, shared_steps
 
 HEAD_ROWS = 128  # predictions over the whole vocabulary computed at once
 
@@ -43,10 +43,14 @@ class Scorer:
         paths = sorted({w.path for w in wants})
         short = [p for p in paths if self.shares and len(p) <= self.window]
         long = [p for p in paths if not self.shares or len(p) > self.window]
-        for part, plan in ((long, plain_steps), (short, shared_steps)):
-            ledger = _Ledger(part, wants)
-            for step, logits, at in self._run(plan(part, ledger.first, self.budget), plan is shared_steps):
-                yield ledger.enter(self.torch, step, logits, at)
+        apart, together = _Ledger(long, wants), _Ledger(short, wants)
+        for step, logits, at in self._run(plain_steps(long, apart.first, self.budget), tree=False):
+            yield apart.enter(self.torch, step, logits, at)
+        # Rows stay inside the window too: some models count it by place in the row.
+        for step, logits, at in self._run(
+            shared_steps(short, together.first, self.budget, self.window), tree=True
+        ):
+            yield together.enter(self.torch, step, logits, at)
 
     def _run(self, steps: Iterator[Step], tree: bool) -> Iterator[tuple[Step, Any, dict[tuple[int, int], int]]]:
         """Each step with the predictions wanted and where to find (row, place in the row) among them."""
@@ -224,7 +228,7 @@ def forked(past: Any, rows: int) -> Any:
 
 
 def attention_window(config: Any) -> int:
-    """How long a path may be with every token still seen by every later one; 0 where there is no telling.
+    """How long a row may be with every token still seen by every later one; 0 where there is no telling.
 
     A mask of our own replaces the model's: in layers that look back a limited way only it would be wrong.
     """
@@ -232,8 +236,9 @@ def attention_window(config: Any) -> int:
     kinds = set(getattr(text, "layer_types", None) or ())
     if kinds - {"full_attention", "sliding_attention", "chunked_attention", "attention"}:
         return 0
-    limits = [getattr(text, name, None) for name in ("sliding_window", "attention_chunk_size", "window_size")]
-    return min([int(limit) for limit in limits if isinstance(limit, int) and limit > 0], default=1 << 62)
+    names = ("sliding_window", "attention_chunk_size", "window_size", "max_position_embeddings", "n_positions")
+    limits = [getattr(text, name, None) for name in names]
+    return min([limit for limit in limits if isinstance(limit, int) and limit > 0], default=UNLIMITED)
 
 
 @contextmanager

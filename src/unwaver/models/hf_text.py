@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +70,7 @@ def load_weights(kind: str, path: str, options: Options) -> tuple[Any, Any]:
     """torch and the model: kind is the name of one of transformers' Auto classes."""
     torch = import_torch()
     import transformers
+    from safetensors import SafetensorError
 
     device = pick_device(torch, options.device)
     try:
@@ -82,7 +82,7 @@ def load_weights(kind: str, path: str, options: Options) -> tuple[Any, Any]:
                 revision=options.revision,
             )
             model = model.to(device).eval()
-    except (OSError, ValueError, KeyError, ImportError) as e:
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as e:
         raise load_error(path, e) from e
     return torch, model
 
@@ -239,7 +239,8 @@ class Sampler:
         self.streams = [random.Random(name) for name in draws]
 
     def __call__(self, _input_ids: Any, scores: Any) -> Any:
-        probabilities = (scores.double() / self.temperature).softmax(-1)
+        # In double precision on the CPU, so that the draw is the same on every device.
+        probabilities = (scores.float().cpu().double() / self.temperature).softmax(-1)
         chosen = self.torch.full_like(scores, float("-inf"))
         for row, stream in enumerate(self.streams):
             chosen[row, self._draw(probabilities[row], stream.random())] = 0
@@ -247,10 +248,11 @@ class Sampler:
 
     def _draw(self, probabilities: Any, uniform: float) -> int:
         ordered, tokens = probabilities.sort(descending=True, stable=True)
-        cumulative = ordered.cumsum(-1).tolist()
+        cumulative = ordered.cumsum(-1)
         # The nucleus: the fewest of the likeliest tokens that make up top_p.
-        last = min(bisect.bisect_left(cumulative, self.top_p), len(cumulative) - 1)
-        return int(tokens[min(bisect.bisect_right(cumulative, uniform * cumulative[last]), last)])
+        last = min(int(self.torch.searchsorted(cumulative, self.top_p)), len(tokens) - 1)
+        place = int(self.torch.searchsorted(cumulative, uniform * float(cumulative[last]), right=True))
+        return int(tokens[min(place, last)])
 
 
 def padding_id(tokenizer: Any) -> int:

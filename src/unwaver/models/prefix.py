@@ -25,6 +25,8 @@ FORWARD = 30.0  # of a batch as such: the weights pass through the caches once
 COPY = 0.05  # of a kept token, copied into every row that stands on it
 KEEP_FROM = 16  # a shared beginning shorter than this is read again rather than kept
 
+UNLIMITED = 1 << 62
+
 Path = tuple[int, ...]
 
 
@@ -61,9 +63,11 @@ def plain_steps(paths: Sequence[Path], first: Sequence[int], budget: int) -> Ite
         yield Step(0, [_row(paths, first, [p], 0) for p in batch])
 
 
-def shared_steps(paths: Sequence[Path], first: Sequence[int], budget: int) -> Iterator[Step]:
-    """With sharing. `paths` are distinct and sorted."""
-    return _Planner(paths, first, budget).steps(list(range(len(paths))), 0)
+def shared_steps(
+    paths: Sequence[Path], first: Sequence[int], budget: int, widest: int = UNLIMITED
+) -> Iterator[Step]:
+    """With sharing. `paths` are distinct and sorted; no row with what is kept before it exceeds `widest`."""
+    return _Planner(paths, first, budget, widest).steps(list(range(len(paths))), 0)
 
 
 def common(a: Path, b: Path) -> int:
@@ -76,7 +80,8 @@ def common(a: Path, b: Path) -> int:
 
 
 class _Planner:
-    def __init__(self, paths: Sequence[Path], first: Sequence[int], budget: int):
+    def __init__(self, paths: Sequence[Path], first: Sequence[int], budget: int, widest: int):
+        self.widest = widest
         self.paths = paths
         self.first = first
         self.budget = budget
@@ -139,7 +144,7 @@ class _Planner:
             for more in [*new[start:], 0]:
                 yield size + ATTENTION * size * size + ROW + COPY * kept
                 size += more
-                if size > self.budget:
+                if size > min(self.budget, self.widest - kept):
                     return
 
         return [members[a:b] for a, b in cheapest_cuts(len(members), costs)]

@@ -13,7 +13,7 @@ from unwaver.types import Group, Item
 
 def fitted(group: Group, where: Where) -> Group:
     """The group with what a built-in task knows filled in, or an error where it contradicts that task."""
-    task = built_in().get(group.task)
+    task = built_in().get(group.items[0].task)
     if task is not None:
         _check_relation(group, task, where)
         group = replace(group, items=tuple(_fitted_item(item, task, where) for item in group.items))

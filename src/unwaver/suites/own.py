@@ -101,7 +101,9 @@ def _own_tasks(placed: Sequence[Placed]) -> dict[str, Task]:
     """The tasks that are not built in. Where the choices differ between items, the task has no labels."""
     tasks: dict[str, Task] = {}
     for group, where in placed:
-        for item in () if group.task in built_in() else group.items:
+        for item in group.items:
+            if item.task in built_in():
+                continue
             fields = tuple(item.fields)
             if item.task not in tasks:
                 tasks[item.task] = plain_task(item.task, fields, item.choices)

@@ -1,0 +1,94 @@
+"""How far are the paraphrases of a set from their originals? Mean distances by suite/task/kind.
+
+Trees and vectors are not made here: a file gives them, one row for each item (and field, where several change).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from unwaver.analysis.distance import cosine_similarity, jaccard_distance, lexical_distance
+from unwaver.analysis.trees import syntactic_distance
+from unwaver.errors import DataError
+from unwaver.files import read_rows
+from unwaver.types import Group, Item
+
+Annotations = Mapping[tuple[str, str], Mapping[str, Any]]  # (item, field) -> tree, vector
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Means over paraphrases; of a paraphrase with several changed fields, over these. None: nothing was given."""
+
+    relation: str
+    paraphrases: int
+    lexical: float
+    jaccard: float
+    syntactic: float | None
+    similarity: float | None  # of vectors
+
+
+def distances(groups: Sequence[Group], given: Annotations | None = None) -> list[Distances]:
+    """For groups with an original and variants of it."""
+    by_relation: dict[str, list[tuple[Item, Item]]] = {}
+    for group in groups:
+        original = next((item for item in group.items if item.role == "original"), None)
+        pairs = [(original, item) for item in group.items if original is not None and item.role == "variant"]
+        by_relation.setdefault(f"{group.suite}/{group.task}/{group.kind}", []).extend(pairs)
+    return [_distances(relation, pairs, given or {}) for relation, pairs in by_relation.items() if pairs]
+
+
+def _distances(relation: str, pairs: Sequence[tuple[Item, Item]], given: Annotations) -> Distances:
+    fields = changed_fields(pairs)
+    texts = [[(a.fields[name], b.fields[name]) for name in fields] for a, b in pairs]
+    notes = [[(_given(given, a, name), _given(given, b, name)) for name in fields] for a, b in pairs]
+    return Distances(
+        relation,
+        len(pairs),
+        fmean(fmean(lexical_distance(*pair) for pair in of) for of in texts),
+        fmean(fmean(jaccard_distance(*pair) for pair in of) for of in texts),
+        _mean_of(notes, "tree", syntactic_distance),
+        _mean_of(notes, "vector", cosine_similarity),
+    )
+
+
+def changed_fields(pairs: Sequence[tuple[Item, Item]]) -> list[str]:
+    """The fields that some paraphrase changes: ["hyp1", "hyp2"] of α-NLI, ["update"] of δ-NLI."""
+    names = pairs[0][0].fields
+    changed = [name for name in names if any(a.fields[name] != b.fields.get(name) for a, b in pairs)]
+    return changed or list(names)
+
+
+def _given(given: Annotations, item: Item, field: str) -> Mapping[str, Any]:
+    return given.get((item.id, field)) or given.get((item.id, ""), {})
+
+
+def _mean_of(notes: Sequence[Sequence[Any]], name: str, measure: Any) -> float | None:
+    """Over the paraphrases for which both sides are given; None where there is none."""
+    found = []
+    for of in notes:
+        values = [measure(a[name], b[name]) for a, b in of if a.get(name) and b.get(name)]
+        if len(values) == len(of) and not any(map(math.isnan, values)):
+            found.append(fmean(values))
+    return fmean(found) if found else None
+
+
+def read_annotations(path: Path) -> Annotations:
+    """Rows with `id` (of an item), `field` where several change, and `tree` or `vector`."""
+    found = {}
+    for row in read_rows(path, required=("id",)):
+        tree, vector = row.cells.get("tree"), row.cells.get("vector")
+        if tree:
+            try:
+                syntactic_distance(row.text("tree"), row.text("tree"))
+            except DataError as e:
+                raise row.where.error(e.message, e.hint) from None
+        if vector and not (isinstance(vector, list) and all(isinstance(x, int | float) for x in vector)):
+            raise row.where.error('column "vector": expected a list of numbers', "use a .jsonl file")
+        found[str(row.cells["id"]), str(row.cells.get("field") or "")] = {"tree": tree, "vector": vector}
+    return found

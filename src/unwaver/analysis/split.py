@@ -1,0 +1,70 @@
+"""Scores of parts of the buckets: by any column of a table, or by whether a model that reads only a part of the
+input gets the original right (then the original may be solved by an artifact of how it was written)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from unwaver.block import block_of
+from unwaver.errors import DataError, UsageError, near
+from unwaver.scoring import score_frame
+from unwaver.table import SCHEMA
+from unwaver.types import Score
+
+LIKELY, UNLIKELY = "likely", "unlikely"
+
+
+def by_column(frame: pl.DataFrame, column: str) -> dict[str, str]:
+    """The value that each group has in a column: {"a": "easy", "b": "hard"}."""
+    if column not in frame.columns:
+        raise UsageError(f"the table has no column {column!r}", hint=near(column, frame.columns))
+    rows = frame.filter(pl.col("role") != "test")
+    value = pl.col(column)
+    if isinstance(frame.schema[column], pl.List):
+        value = value.cast(pl.List(pl.String)).list.join(" or ")
+    values = rows.select(group="group", value=value.cast(pl.String)).drop_nulls().unique(maintain_order=True)
+    if values["group"].n_unique() < values.height:
+        group = values.filter(pl.col("group").is_duplicated())["group"][0]
+        raise DataError(
+            f"column {column!r} has several values in group {group}, expected one for each group",
+            hint="split by something that holds for all wordings of a problem",
+        )
+    return dict(zip(values["group"].to_list(), values["value"].to_list(), strict=True))
+
+
+def by_partial_input(partial: pl.DataFrame) -> dict[str, str]:
+    """ "likely" where the partial-input model answers the original right, so that an artifact is likely there."""
+    block = block_of(partial)
+    right = block.per_group(block.right, ~block.target)
+    names = partial.filter(pl.col("role") != "test")["group"].unique(maintain_order=True).to_list()
+    parts = {n: LIKELY if r == 1 else UNLIKELY for n, r in zip(names, right, strict=True) if r in (0.0, 1.0)}
+    if not parts:
+        raise DataError(
+            "the partial-input model has no answer to an original whose right answer is known",
+            hint="give a table with originals and gold",
+        )
+    return parts
+
+
+def split_scores(frame: pl.DataFrame, parts: Mapping[str, str], *, seed: int = 0) -> dict[str, list[Score]]:
+    """The scores of each part, parts in order of appearance.
+
+    Of corrected values only the renormalised ones are given: on a part the published ones mean nothing.
+    """
+    rows = frame.filter(pl.col("role") != "test")
+    groups = rows["group"].unique(maintain_order=True).to_list()
+    unknown = [g for g in groups if g not in parts]
+    if len(unknown) == len(groups):
+        raise DataError(
+            f"none of the {len(groups)} groups is in a part; the first is {groups[0]!r}",
+            hint="both tables must name their groups alike",
+        )
+    found = {}
+    for part in dict.fromkeys(parts.values()):
+        chosen = rows.filter(pl.col("group").is_in([g for g in groups if parts.get(g) == part]))
+        if chosen.height:
+            scores = score_frame(chosen.select(list(SCHEMA)), seed=seed)
+            found[part] = [s for s in scores if not s.metric.endswith("_published") and s.metric != "weight_mass"]
+    return found

@@ -1,0 +1,348 @@
+"""unwaver analyse: one subcommand for each analysis. Everything heavy is imported when it is called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unwaver.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+    from unwaver.types import Score
+
+_PATH = click.Path(path_type=Path)
+_as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_seed = click.option("--seed", type=int, default=0, show_default=True)
+
+
+@click.group("analyse")
+def command() -> None:
+    """Read more from scores, tables of answers and paraphrases; no model is asked.
+
+    PATHS of answers are what unwaver score takes: run folders, tables, logs.
+
+    \b
+    Examples:
+      unwaver analyse pareto runs/a runs/b
+      unwaver analyse split answers.csv --by difficulty
+      unwaver analyse distance paranlu --data-dir DIR
+    """
+
+
+# --- scores -------------------------------------------------------------------------------------------------
+
+
+@command.command("pareto")
+@click.argument("paths", nargs=-1, required=True, type=_PATH)
+@click.option("--accuracy", default="A_bucket", show_default=True, help="The metric that is the accuracy.")
+@click.option("--consistency", default="P_C", show_default=True, help="The metric that is the consistency.")
+@_as_json
+def pareto_command(paths: tuple[Path, ...], accuracy: str, consistency: str, as_json: bool) -> None:
+    """Which models are not beaten in accuracy and consistency at once?
+
+    PATHS are run folders, scores.json files, tables or logs, one or more models each.
+    """
+    from unwaver.analysis.pareto import pareto
+
+    points = pareto(_told_apart({str(path): _scores(path) for path in paths}), accuracy, consistency)
+    if not points:
+        raise UsageError(f"no model has both {accuracy} and {consistency}", hint="unwaver score PATH --json")
+    header = ("relation", "model", accuracy, consistency, "least", "PVAP", "front")
+    rows = [
+        (p.relation, p.model, _percent(p.accuracy), _percent(p.consistency), _percent(p.floor), _percent(p.share),
+         "yes" if p.front else "")
+        for p in points
+    ]  # fmt: skip
+    _emit({"points": [asdict(p) for p in points]}, header, rows, as_json)
+
+
+@command.command("series")
+@click.argument("steps", nargs=-1, required=True, metavar="SIZE=PATH…")
+@click.option("--metric", "metrics", multiple=True, default=("A_bucket", "P_C", "PVAP"), show_default=True)
+@_as_json
+def series_command(steps: tuple[str, ...], metrics: tuple[str, ...], as_json: bool) -> None:
+    """Accuracy and consistency over training sizes: SIZE is a number, PATH as for pareto."""
+    from unwaver.analysis.series import series
+
+    models: dict[float, list[Score]] = {}
+    for given in steps:
+        size, equals, path = given.partition("=")
+        try:
+            models.setdefault(float(size), []).extend(_scores(Path(path)))
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise UsageError(f"{given}: expected SIZE=PATH", hint="such as 0.1=runs/a-tenth 1=runs/all")
+    found = series(models, metrics)
+    header = ("relation", "size", "model", *(m for name in metrics for m in (name, "95 % interval")), "flags")
+    rows = []
+    for step in found:
+        cells = [c for name in metrics for c in _with_interval(*step.values.get(name, (None, None, None)))]
+        rows.append((step.relation, f"{step.size:g}", step.model, *cells, ", ".join(step.flags)))
+    _emit({"steps": [asdict(step) for step in found]}, header, rows, as_json)
+
+
+# --- tables -------------------------------------------------------------------------------------------------
+
+_SPLIT = ("P_C", "P_C_pairs", "PVAP", "A_original", "A_paraphrase", "P_C_corrected", "A_corrected")
+
+
+@command.command("split")
+@click.argument("path", type=_PATH)
+@click.option("--by", help="A column of the table, with one value for each group.")
+@click.option("--partial", type=_PATH, help="The answers of a partial-input model: was its original right?")
+@click.option("--test", type=_PATH, help="paranlu: the model's predictions on the full test set, for weights.")
+@_seed
+@_as_json
+def split_command(
+    path: Path, by: str | None, partial: Path | None, test: Path | None, seed: int, as_json: bool
+) -> None:
+    """Scores of parts of the groups: by a column, or by the artifacts that a partial-input model finds.
+
+    Where a model that reads only the paraphrased part answers the original right, an artifact is likely.
+    """
+    from unwaver.analysis.split import by_column, by_partial_input, split_scores
+
+    if (by is None) == (partial is None):
+        raise UsageError("give one of --by COLUMN and --partial PATH", hint="unwaver analyse split --help")
+    frame = _table(path, test)
+    if partial is not None:
+        given = _table(partial)
+        parts = by_partial_input(given)
+        tables = [frame, given]
+    else:
+        parts, tables = by_column(frame, str(by)), [frame]
+    found = [
+        (part, s)
+        for table in tables
+        for part, scores in split_scores(table, parts, seed=seed).items()
+        for s in scores
+    ]
+    shown = [(part, s) for part, s in found if s.metric in _SPLIT and s.value is not None]
+    header = ("part", "relation", "model", "metric", "%", "95 % interval", "groups")
+    rows = [
+        (part, f"{s.task}/{s.kind}", s.model, s.metric, *_with_interval(s.value, s.low, s.high), f"{s.counted:,}")
+        for part, s in shown
+    ]
+    _emit({"scores": [{"part": p, **asdict(s), "flags": list(s.flags)} for p, s in found]}, header, rows, as_json)
+
+
+@command.command("compare")
+@click.argument("first", type=_PATH)
+@click.argument("second", type=_PATH)
+@click.option("--test", type=_PATH, help="paranlu: the model's predictions on the full test set, for weights.")
+@_seed
+@_as_json
+def compare_command(first: Path, second: Path, test: Path | None, seed: int, as_json: bool) -> None:
+    """Two sets of paraphrases of the same problems, such as human and automatic ones: first − second."""
+    from unwaver.analysis.compare import compare
+
+    found = compare(_table(first, test), _table(second, test), seed=seed)
+    header = ("metric", "first", "second", "difference", "95 % interval", "groups")
+    rows = [
+        (
+            d.metric,
+            _percent(d.first),
+            _percent(d.second),
+            *_with_interval(d.difference, d.low, d.high),
+            f"{d.groups:,}",
+        )
+        for d in found
+    ]
+    _emit({"differences": [asdict(d) for d in found]}, header, rows, as_json)
+
+
+# --- texts --------------------------------------------------------------------------------------------------
+
+
+@command.command("distance")
+@click.argument("suites", nargs=-1, required=True)
+@click.option("--data-dir", type=_PATH, help="The folder above paranlu/, becel/ … [UNWAVER_DATA]")
+@click.option("--annotations", type=_PATH, help="Rows with id, and tree or vector (and field), of the items.")
+@click.option("--limit", type=int, help="The first N groups of each suite/task/kind.")
+@_as_json
+def distance_command(
+    suites: tuple[str, ...], data_dir: Path | None, annotations: Path | None, limit: int | None, as_json: bool
+) -> None:
+    """How far paraphrases are from their originals: lexical, Jaccard, syntactic distance, embedding similarity.
+
+    SUITES are what unwaver run takes: paranlu/snli, a groups.jsonl, a csv of your own.
+    """
+    from unwaver.analysis.paraphrases import distances, read_annotations
+    from unwaver.select import select
+
+    groups = select(suites, {"data_dir": data_dir}, limit=limit).groups
+    found = distances(groups, read_annotations(annotations) if annotations else None)
+    if not found:
+        raise UsageError("no group has an original and a variant of it", hint="unwaver list suites")
+    header = ("relation", "paraphrases", "lexical", "jaccard", "syntactic", "similarity")
+    rows = [
+        (d.relation, f"{d.paraphrases:,}", *map(_percent, (d.lexical, d.jaccard, d.syntactic, d.similarity)))
+        for d in found
+    ]
+    _emit({"distances": [asdict(d) for d in found]}, header, rows, as_json)
+
+
+# --- choosing examples --------------------------------------------------------------------------------------
+
+
+@command.command("aflite")
+@click.argument("embeddings", type=_PATH)
+@click.option("--models", type=click.IntRange(min=1), default=64, show_default=True, help="Linear models a round.")
+@click.option(
+    "--train", type=click.IntRange(min=2), default=5000, show_default=True, help="Examples each is trained on."
+)
+@click.option(
+    "--most", type=click.IntRange(min=1), default=500, show_default=True, help="At most so many move a round."
+)
+@click.option("--threshold", type=float, default=0.75, show_default=True, help="Above this score they are easy.")
+@_seed
+@_as_json
+def aflite_command(embeddings: Path, as_json: bool, **options: Any) -> None:
+    """Split examples into easy and difficult ones (AFLite). EMBEDDINGS: an .npz with `embeddings` and `labels`."""
+    from unwaver.analysis.aflite import aflite
+
+    arrays = _arrays(embeddings, ("embeddings", "labels"))
+    sides = aflite(arrays["embeddings"].astype(float), arrays["labels"], **options)
+    document = {"easy": sides.easy.tolist(), "difficult": sides.difficult.tolist(), "moved": list(sides.moved)}
+    rows = [
+        ("easy", f"{len(sides.easy):,}"),
+        ("difficult", f"{len(sides.difficult):,}"),
+        ("rounds", f"{len(sides.moved)}"),
+    ]
+    _emit(document, ("side", "examples"), rows, as_json)
+
+
+@command.command("draw")
+@click.argument("table", type=_PATH)
+@click.option(
+    "--confidence", default="confidence", show_default=True, help="The column with the confidence, 0 to 1."
+)
+@click.option("--count", type=click.IntRange(min=1), default=125, show_default=True, help="How many to draw.")
+@_seed
+@_as_json
+def draw_command(table: Path, confidence: str, count: int, seed: int, as_json: bool) -> None:
+    """Draw examples evenly over ten bins of confidence, round-robin. Prints their rows, from 0, and ids."""
+    import numpy as np
+
+    from unwaver.drawing import round_robin
+    from unwaver.files import read_rows
+
+    found = read_rows(table, required=(confidence,))
+    values = []
+    for row in found:
+        try:
+            values.append(float(row.cells[confidence]))
+        except (TypeError, ValueError):
+            values.append(-1.0)
+        if not 0 <= values[-1] <= 1:
+            raise row.where.error(f'column "{confidence}": expected a number from 0 to 1', "correct it")
+    rows = [
+        (str(n), str(found[n].cells.get("id", "")), f"{values[n]:.3f}")
+        for n in round_robin(np.array(values), count, seed=seed)
+    ]
+    document = {"drawn": [{"row": int(n), "id": id, "confidence": float(c)} for n, id, c in rows]}
+    _emit(document, ("row", "id", "confidence"), rows, as_json)
+
+
+# --- in and out ---------------------------------------------------------------------------------------------
+
+
+def _scores(path: Path) -> list[Score]:
+    """Of a scores.json, or of anything that can be scored."""
+    from unwaver.engine import score
+
+    if not path.exists():
+        raise DataError("there is no such file or folder", file=path, hint="give a run folder, scores or answers")
+    document = path / "scores.json" if path.is_dir() else path
+    if (
+        document.suffix == ".json"
+        and document.is_file()
+        and '"scores"' in document.read_text(encoding="utf-8")[: 10**6]
+    ):
+        return _read_scores(document)
+    return list(score(path))
+
+
+def _told_apart(scores: Mapping[str, Sequence[Score]]) -> list[Score]:
+    """All scores; a model name that several paths have gets its path added."""
+    from collections import Counter
+
+    paths_of = Counter(model for found in scores.values() for model in {s.model for s in found})
+    return [
+        replace(s, model=f"{s.model} ({path})") if paths_of[s.model] > 1 else s
+        for path, found in scores.items()
+        for s in found
+    ]
+
+
+def _read_scores(path: Path) -> list[Score]:
+    from unwaver.files import read_json
+    from unwaver.types import Score
+
+    document = read_json(path)
+    try:
+        return [Score(**{**s, "flags": tuple(s["flags"])}) for s in document["scores"]]
+    except (TypeError, KeyError) as e:
+        raise DataError(
+            f"these are no scores of unwaver: {e}", file=path, line=1, hint="unwaver score --json"
+        ) from None
+
+
+def _table(path: Path, test: Path | None = None) -> pl.DataFrame:
+    """The answers of a run folder, a table or a log."""
+    import polars as pl
+
+    from unwaver.engine import read_folder
+    from unwaver.logs import LogOptions, read_logs
+    from unwaver.table import complete
+
+    if not path.exists():
+        raise DataError("there is no such file or folder", file=path, hint="give a run folder, a table or a log")
+    if (path / "run.json").exists():
+        return pl.concat(read_folder(path)[0])
+    return complete(read_logs([path], LogOptions(test=test))[0])
+
+
+def _arrays(path: Path, names: Sequence[str]) -> Mapping[str, np.ndarray]:
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in names}
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as e:
+        hint = "numpy.savez(path, embeddings=…, labels=…)"
+        raise DataError(f"no such arrays: {e}; expected {' and '.join(names)}", file=path, hint=hint) from None
+
+
+def _percent(value: float | None) -> str:
+    from unwaver.show import percent
+
+    return percent(value)
+
+
+def _with_interval(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
+    return _percent(value), "–" if low is None or high is None else f"{_percent(low)} – {_percent(high)}"
+
+
+def _emit(
+    document: Mapping[str, Any], header: Sequence[str], rows: Iterable[Sequence[str]], as_json: bool
+) -> None:
+    if as_json:
+        click.echo(json.dumps({"version": 1, **document}, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    from unwaver.show import print_rows
+
+    print_rows([list(header), *map(list, rows)], Console(highlight=False))

@@ -1,0 +1,218 @@
+"""lm-evaluation-harness: `samples_TASK_DATE.jsonl`, what --log_samples writes; a file or a folder of them.
+
+A line is one document under one filter: doc_id, doc, target, arguments, resps, filtered_resps, filter, and the
+metrics by name. Several files of one task are several prompts, or repeats: the same document with the same
+prompt is a repeat, with another prompt another wording.
+
+    multiple choice   filtered_resps [["-4.2", "False"], ["-3.1", "True"]] -> the second choice, its text
+    generation        filtered_resps ["42"] -> 42; [["42", "41"]] -> two replicates
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from unwaver.errors import UsageError, near
+from unwaver.files import Row, Where, read_rows, shown, stem
+from unwaver.logs.common import (
+    LogOptions,
+    Partial,
+    as_golds,
+    as_right,
+    as_text,
+    digest,
+    entry,
+    files_in,
+    head,
+    table_of_entries,
+    with_named_fields,
+)
+
+NAME = "lm-eval"
+PATTERNS = ("samples_*.jsonl", "samples_*.jsonl.gz")
+REQUIRED = ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps")
+# the metric that says what is right: the first of these, else the first that is 0 or 1 everywhere
+PREFERRED = ("exact_match", "acc", "em", "acc_norm")
+_FIELDS = {*REQUIRED, "filter", "metrics", "doc_hash", "prompt_hash", "target_hash"}
+_DATED = re.compile(r"^samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:+-]+)$")
+
+
+def looks_like(path: Path) -> bool:
+    if path.is_dir():
+        return any(next(path.rglob(pattern), None) for pattern in PATTERNS)
+    start = head(path).lstrip()
+    return bool(re.match(r'\{\s*"doc_id"\s*:', start)) or (
+        path.name.startswith("samples_") and ".jsonl" in path.name
+    )
+
+
+def read(path: Path, options: LogOptions) -> pl.DataFrame:
+    return pl.concat([_read_file(file, options) for file in files_in(path, *PATTERNS)])
+
+
+def _read_file(file: Path, options: LogOptions) -> pl.DataFrame:
+    rows = read_rows(file, required=REQUIRED)
+    rows = _of_one_filter(rows, options)
+    metric = _metric_key(rows, options)
+    name = _DATED.match(stem(file))
+    told = {
+        "task": name["task"] if name else stem(file).removeprefix("samples_"),
+        "model": _model(file, name["date"] if name else ""),
+    }
+    partial = Partial()
+    entries = [e for row in rows for e in _entries(row, metric, told, options, partial)]
+    partial.tell(options.say, str(metric))
+    return table_of_entries(entries, file, options, suite=NAME)
+
+
+def _model(file: Path, date: str) -> str:
+    """From the results beside the samples, else the folder, which lm-eval names after the model."""
+    try:
+        results = json.loads((file.parent / f"results_{date}.json").read_text(encoding="utf-8"))
+        return str(results["model_name"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return file.resolve().parent.name
+
+
+# --- which rows, which metric -------------------------------------------------------------------------------
+
+
+def _of_one_filter(rows: Sequence[Row], options: LogOptions) -> list[Row]:
+    filters = list(dict.fromkeys(str(row.cells.get("filter", "none")) for row in rows))
+    chosen = filters[0] if options.filter is None else options.filter
+    if chosen not in filters:
+        raise rows[0].where.error(f"no filter {shown(chosen)}; found: {', '.join(filters)}", near(chosen, filters))
+    if len(filters) > 1 and options.filter is None:
+        others = ", ".join(filters[1:])
+        options.say(f"answers are those of the filter {chosen}, of {others} with --filter")
+    return [row for row in rows if str(row.cells.get("filter", "none")) == chosen]
+
+
+def _metric_key(rows: Sequence[Row], options: LogOptions) -> str | None:
+    """The metric that says what is right; None: there is none."""
+    first = rows[0].cells
+    names = first.get("metrics") or [k for k in first if k not in _FIELDS]
+    known = [str(n) for n in names] if isinstance(names, list) else []
+    if options.metric_key is not None:
+        if options.metric_key not in known:
+            raise UsageError(
+                f"{rows[0].where.file} has no metric {options.metric_key!r}; found: {', '.join(known)}",
+                hint=near(options.metric_key, known),
+            )
+        return options.metric_key
+    for name in (*(p for p in PREFERRED if p in known), *known):
+        if all(row.cells.get(name) in (0, 1) for row in rows):  # 0, 1, 0.0, 1.0, true, false
+            return name
+    return None
+
+
+# --- answers ------------------------------------------------------------------------------------------------
+
+
+def _entries(
+    row: Row, metric: str | None, told: Mapping[str, str], options: LogOptions, partial: Partial
+) -> Iterator[dict[str, Any]]:
+    cells, where = row.cells, row.where
+    doc = cells["doc"]
+    id = doc.get("id", cells["doc_id"]) if isinstance(doc, dict) else cells["doc_id"]
+    arguments = _arguments(cells["arguments"], where)
+    doc_hash = cells.get("doc_hash") or digest(doc)
+    prompt_hash = cells.get("prompt_hash") or digest(arguments[0][0])
+    made = {
+        **told,
+        "group": f"{cells['doc_id']}:{str(doc_hash)[:12]}",
+        "id": as_text(id),
+        "item": digest(cells["doc_id"], doc_hash, prompt_hash),
+    }
+    right = None if metric is None else as_right(cells.get(metric), partial)
+    said = _said(cells, arguments, metric, where)
+    for n, answer in enumerate(said.answers):
+        found = entry(where, **made, label=answer, gold=None if right is not None else said.gold)
+        found["right"] = right if n < said.judged else None
+        if said.no_answer:
+            found["status"] = "answered"
+        yield with_named_fields(found, cells, options, where)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """The answers to one document: several are repeats, of which lm-eval judges one or none."""
+
+    answers: list[str | None]
+    gold: list[str] | None = None
+    judged: int = 1  # the first so many were judged by the metric
+    no_answer: bool = False  # the log tells right from wrong and no more
+
+
+def _said(cells: Mapping[str, Any], arguments: Sequence[Sequence[Any]], metric: str | None, where: Where) -> _Said:
+    responses = cells["filtered_resps"]
+    if not isinstance(responses, list) or not responses:
+        raise where.error(f'"filtered_resps": found {shown(responses)}, expected a list', "run lm-eval again")
+    if len(arguments[0]) < 2:
+        raise where.error(
+            "found a rolling log-likelihood, which is no answer", "expected multiple choice or generated text"
+        )
+    if isinstance(arguments[0][1], str):
+        if len(arguments) == 1:  # one continuation: was it the most probable one?
+            return _Said([None], no_answer=True)
+        return _choice(cells, arguments, metric, where)
+    first = responses[0]
+    if isinstance(first, list):  # the metric was given the list as a whole
+        return _Said([as_text(answer) for answer in first] or [None], judged=0)
+    return _Said([as_text(answer) for answer in _unfiltered_repeats(cells["resps"], first)])
+
+
+def _unfiltered_repeats(raw: Any, filtered: Any) -> list[Any]:
+    """All repeats where the filter has only taken the first of them as it was."""
+    repeats = raw[0] if isinstance(raw, list) and raw and isinstance(raw[0], list) else []
+    return repeats if len(repeats) > 1 and repeats[0] == filtered else [filtered]
+
+
+def _choice(
+    cells: Mapping[str, Any], arguments: Sequence[Sequence[Any]], metric: str | None, where: Where
+) -> _Said:
+    """The most probable choice, by its text, or by its number where all choices have one text."""
+    scores = [_log_likelihood(r, where) for r in cells["filtered_resps"]]
+    metrics = cells.get("metrics") or cells
+    if "acc_mutual_info" in metrics:  # the second half are the choices without the question
+        scores, arguments = scores[: len(scores) // 2], arguments[: len(arguments) // 2]
+    texts = [str(argument[1]).strip() for argument in arguments]
+    if len(scores) != len(texts):
+        raise where.error(
+            f"found {len(scores)} filtered_resps for {len(texts)} choices, expected as many", "run lm-eval again"
+        )
+    if metric == "acc_norm":
+        scores = [s / max(len(t), 1) for s, t in zip(scores, texts, strict=True)]
+    names = texts if len(set(texts)) == len(texts) else [str(n) for n in range(len(texts))]
+    target = str(cells["target"]).strip()
+    if target.isdigit() and int(target) < len(names) and target not in names:
+        target = names[int(target)]
+    best = max(range(len(scores)), key=scores.__getitem__)
+    return _Said([names[best]], as_golds(target) if target in names else None)
+
+
+def _log_likelihood(response: Any, where: Where) -> float:
+    """["-4.2", "False"] -> -4.2"""
+    try:
+        return float(response[0])
+    except (TypeError, ValueError, IndexError, KeyError):
+        raise where.error(
+            f'"filtered_resps": found {shown(response)}, expected [log-likelihood, is greedy]', "run lm-eval again"
+        ) from None
+
+
+def _arguments(value: Any, where: Where) -> list[list[Any]]:
+    """{"gen_args_0": {"arg_0": "Q", "arg_1": " yes"}} or [["Q", " yes"]] -> [["Q", " yes"]]"""
+    requests = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(requests, list) and requests:
+        lists = [list(r.values()) if isinstance(r, dict) else r for r in requests]
+        if all(isinstance(r, list) and r for r in lists):
+            return lists
+    raise where.error(f'"arguments": found {shown(value)}, expected the requests', "run lm-eval again")

@@ -1,0 +1,272 @@
+"""Plain tables: .csv, .tsv, .jsonl, .json (plain or .gz) and .parquet, one row an answer.
+
+A table with the columns group, kind, role and label is taken as it is. Any other is a log whose columns are
+named by --bucket, --variant, --answer, --gold and --replicate, or have these names:
+
+    bucket  variant  answer  gold  replicate    and, where they are there, id  right  task  model  role  status
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from unwaver.errors import DataError, near
+from unwaver.files import EXTENSIONS, Row, extension, read_rows, shown, stem
+from unwaver.logs.common import LogOptions, as_table, as_text, bucket_names, head, lookup
+from unwaver.table import REQUIRED, complete, label_column, read_table
+
+NAME = "table"
+# what a column is called where no option says otherwise
+_CALLED = {
+    "id": ("id",),
+    "bucket": ("bucket",),
+    "variant": ("variant",),
+    "answer": ("answer", "label"),
+    "gold": ("gold",),
+    "replicate": ("replicate",),
+    "right": ("right", "correct"),
+    "task": ("task",),
+    "model": ("model",),
+    "role": ("role",),
+    "status": ("status",),
+}
+_RIGHT = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
+
+
+def looks_like(path: Path) -> bool:
+    return path.is_file() and (extension(path) in EXTENSIONS or path.suffix == ".parquet")
+
+
+def read(path: Path, options: LogOptions) -> pl.DataFrame:
+    names = _column_names(path)
+    if not options.names_columns and ("bucket" not in names or set(REQUIRED) <= set(names)):
+        return complete(read_table(path))
+    if path.suffix == ".parquet":
+        frame = _parquet(path, options)
+    else:
+        frame = _rows(path, options)
+    return _as_log(frame, path, options)
+
+
+def _column_names(path: Path) -> list[str]:
+    """Of a file in order; [] where they cannot be told, and reading it will say why."""
+    if path.suffix == ".parquet":
+        return list(_schema(path))
+    start = head(path)
+    try:
+        if extension(path) in (".csv", ".tsv"):
+            cells = csv.reader(start.splitlines()[:1], delimiter="\t" if extension(path) == ".tsv" else ",")
+            return [name.strip() for name in next(cells, [])]
+        record, _ = json.JSONDecoder().raw_decode(start, start.index("{"))
+        return list(record)
+    except (ValueError, csv.Error, RecursionError):
+        return []
+
+
+# --- columns ------------------------------------------------------------------------------------------------
+
+
+def _named(options: LogOptions) -> dict[str, str]:
+    """The columns that options name."""
+    given = {
+        "bucket": options.bucket,
+        "variant": options.variant,
+        "answer": options.answer,
+        "gold": options.gold,
+        "replicate": options.replicate,
+        "right": options.metric_key,
+    }
+    return {role: name for role, name in given.items() if name is not None}
+
+
+def _chosen(names: Sequence[str], options: LogOptions, path: Path) -> dict[str, str]:
+    """Which column (or dotted path) is which."""
+    named = _named(options)
+    taken = set(named.values())
+    usual = {
+        role: next((n for n in called if n in names and n not in taken), None) for role, called in _CALLED.items()
+    }
+    chosen = {**{role: name for role, name in usual.items() if name is not None}, **named}
+    if "answer" not in chosen and "right" not in chosen:
+        raise DataError(
+            "no column for the answer; found: " + ", ".join(f'"{n}"' for n in names),
+            file=path,
+            line=1,
+            hint="say which it is: --answer NAME, or --metric-key NAME for one of right and wrong",
+        )
+    by_id = options.bucket is None and (options.bucket_regex is not None or options.bucket_file is not None)
+    if by_id and "id" not in chosen:
+        raise DataError(
+            'no column "id" to find the bucket by', file=path, line=1, hint="name the column: --bucket NAME"
+        )
+    return chosen
+
+
+def _schema(path: Path) -> Mapping[str, Any]:
+    try:
+        return pl.read_parquet_schema(path)
+    except (OSError, pl.exceptions.PolarsError) as e:
+        first_line = str(e).split("\n", 1)[0]
+        raise DataError(f"no parquet table: {first_line}", file=path, hint="check the file") from None
+
+
+def _parquet(path: Path, options: LogOptions) -> pl.DataFrame:
+    """Only the columns that are needed are read."""
+    schema = _schema(path)
+    chosen = _chosen(list(schema), options, path)
+    columns = [_column(name, schema, path).alias(role) for role, name in chosen.items()]
+    try:
+        frame = pl.scan_parquet(path).select(columns).with_row_index("line").collect()
+    except (OSError, pl.exceptions.PolarsError) as e:
+        first_line = str(e).split("\n", 1)[0]
+        raise DataError(f"no parquet table: {first_line}", file=path, hint="check the file") from None
+    return frame.with_columns(pl.col("line").cast(pl.Int64) + 1)
+
+
+def _column(name: str, schema: Mapping[str, Any], path: Path) -> pl.Expr:
+    """doc.id is the field id of the column doc, where there is no column of that name."""
+    if name in schema:
+        return pl.col(name)
+    first, *fields = name.split(".")
+    dtype, column = schema.get(first), pl.col(first)
+    for field in fields:
+        known = [f.name for f in dtype.fields] if isinstance(dtype, pl.Struct) else []
+        if field not in known:
+            dtype = None
+            break
+        dtype = next(f.dtype for f in dtype.fields if f.name == field)  # type: ignore[union-attr]
+        column = column.struct.field(field)
+    if dtype is None:
+        found = ", ".join(f'"{n}"' for n in schema)
+        raise DataError(f'no column "{name}"; found: {found}', file=path, line=1, hint=near(name, schema))
+    return column
+
+
+def _rows(path: Path, options: LogOptions) -> pl.DataFrame:
+    rows = read_rows(path)
+    chosen = _chosen(list(rows[0].cells), options, path)
+    columns: dict[str, list[Any]] = {
+        role: [_text(role, lookup(row.cells, name, row.where), row) for row in rows]
+        for role, name in chosen.items()
+    }
+    schema = {role: pl.List(pl.String) if role == "gold" else pl.String for role in columns}
+    lines = pl.Series("line", [row.where.line for row in rows], dtype=pl.Int64)
+    return pl.DataFrame(columns, schema=schema).with_columns(lines)
+
+
+def _text(role: str, value: Any, row: Row) -> Any:
+    if role == "gold":
+        texts = [as_text(v) for v in (value if isinstance(value, list) else [value])]
+        return [t for t in texts if t is not None] or None
+    if isinstance(value, dict | list) and role not in ("answer", "variant"):
+        raise row.where.error(f"{role}: found {shown(value)}, expected text or a number", "name a field below it")
+    return as_text(value)
+
+
+# --- the log ------------------------------------------------------------------------------------------------
+
+
+def _as_log(frame: pl.DataFrame, path: Path, options: LogOptions) -> pl.DataFrame:
+    if frame.is_empty():
+        raise DataError("the table has no rows", file=path, line=1, hint="it needs one row for each answer")
+    frame = frame.with_columns(_texts(frame)).with_columns(
+        group=_bucket(frame, path, options), right=_right(frame, path, options)
+    )
+    has_answers = "answer" in frame.columns
+    frame = frame.rename({"answer": "label"}) if has_answers else frame.with_columns(label=pl.lit(None, pl.String))
+    unreadable = pl.col("label").is_null() & has_answers
+    status = pl.when(unreadable).then(pl.lit("unreadable")).otherwise(pl.lit("answered"))
+    defaults = {
+        "task": pl.lit(stem(path)),
+        "model": pl.lit("table"),
+        "role": pl.lit("variant"),
+        "gold": pl.lit(None, pl.List(pl.String)),
+        "replicate": pl.lit(None, pl.String),
+        "status": status,
+        "truncated": pl.lit(False),
+    }
+    frame = frame.with_columns(**{n: e for n, e in defaults.items() if n not in frame.columns})
+    if "variant" in frame.columns:
+        frame = frame.rename({"variant": "item"})
+    else:  # each row of a bucket is a wording, the nth of one replicate that of another
+        told = frame["replicate"].null_count() < frame.height
+        beside = ["task", "model", "group", *["replicate"] * told]
+        frame = frame.with_columns(item=pl.int_range(pl.len()).over(beside).cast(pl.String))
+    extra = [n for n in ("id", "bucket", "line") if n in frame.columns]
+    return as_table(frame.drop(extra), NAME, options)
+
+
+def _texts(frame: pl.DataFrame) -> list[pl.Expr]:
+    """Every column but line, right and a list of golds as text; an empty answer is none."""
+    made = []
+    for name, dtype in frame.schema.items():
+        if name in ("line", "right") or isinstance(dtype, pl.List):
+            continue
+        if isinstance(dtype, pl.Struct):
+            text = pl.col(name).struct.json_encode()
+        else:
+            text = label_column(frame, name)
+        if name in ("answer", "gold"):
+            text = text.str.strip_chars()
+            text = pl.when(text != "").then(text)
+        made.append(text.alias(name))
+    return made
+
+
+def _bucket(frame: pl.DataFrame, path: Path, options: LogOptions) -> pl.Series:
+    by = "bucket" if "bucket" in frame.columns and (options.bucket or not options.has_buckets) else "id"
+    if by not in frame.columns or (by == "id" and not options.has_buckets):
+        return frame["line"].cast(pl.String)  # nothing says what belongs together
+    ids = frame.select(label_column(frame, by)).to_series()
+    if ids.null_count():
+        line = int(frame["line"].filter(ids.is_null())[0])
+        raise DataError(
+            f"the column for the bucket: found nothing in row {line}, expected a value",
+            file=path,
+            line=line,
+            hint="fill the cell or drop the row",
+        )
+    if options.bucket_regex is None and options.bucket_file is None:
+        return ids
+    return bucket_names(ids, frame["line"], path, options)
+
+
+def _right(frame: pl.DataFrame, path: Path, options: LogOptions) -> pl.Series:
+    """1 or 0; partial credit is not right, and said."""
+    if "right" not in frame.columns:
+        return pl.Series(None, dtype=pl.Float64).extend_constant(None, frame.height)
+    column = frame["right"]
+    if column.dtype == pl.String:
+        said = column.drop_nulls().str.to_lowercase().unique()
+        strange = [v for v in said.to_list() if v not in _RIGHT and _number(v) is None]
+        if strange:
+            line = int(frame["line"].filter(column.str.to_lowercase() == strange[0])[0])
+            raise DataError(
+                f"right: found {shown(strange[0])}, expected 1 or 0, true or false",
+                file=path,
+                line=line,
+                hint="leave it empty where it is not known",
+            )
+        values = {v: _RIGHT.get(v, _number(v)) for v in said.to_list()}
+        column = column.str.to_lowercase().replace_strict(values, return_dtype=pl.Float64)
+    elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+        raise DataError(
+            f"right: found a column of {column.dtype}, expected numbers", file=path, line=1, hint="1 or 0"
+        )
+    column = column.cast(pl.Float64).fill_nan(None)
+    if partial := int(((column > 0) & (column < 1)).sum()):
+        options.say(f"{partial:,} answers have partial credit: counted as wrong")
+    return (column >= 1).cast(pl.Float64)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

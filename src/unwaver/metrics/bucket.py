@@ -1,0 +1,73 @@
+"""How far the answers in a bucket agree with one another, whatever is right: nothing but the answers is needed.
+
+Cons_lex          share of ordered pairs of distinct wordings with exactly the same answer (Raj et al. 2022):
+                  a, a, b -> 2 of 6. Answers that are empty or unreadable are dropped; fewer than two: null
+Cons_lex_repeat   the same among replicates of one wording: sampling noise, beside that of wording
+tau               share of later wordings whose answer differs from the first (the original if there is one)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from unwaver.block import Block, Codes, Metric
+from unwaver.stats import Floats
+
+
+def metrics(block: Block) -> Iterator[Metric]:
+    if block.expect != "bucket":
+        return
+    yield Metric("Cons_lex", among_wordings, "high")
+    if block.trials > block.groups:
+        yield Metric("Cons_lex_repeat", among_repeats, "high")
+    yield Metric("tau", against_first, "low", skippable=True)
+
+
+def among_wordings(block: Block) -> Floats:
+    same, pairs = _pairs(block)
+    return _ratio(same[0] - same[1], pairs[0] - pairs[1])
+
+
+def among_repeats(block: Block) -> Floats:
+    same, pairs = _pairs(block)
+    answers = np.bincount(block.group[block.code >= 0], minlength=block.groups)  # each one is a pair with itself
+    return _ratio(same[1] - answers, pairs[1] - answers)
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)
+
+
+@lru_cache(maxsize=1)  # two metrics of one block
+def _pairs(block: Block) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Per group, ordered pairs of readable answers, each with itself too: with the same label (anywhere, within
+    one wording), and all of them (likewise)."""
+    rows = block.code >= 0
+    group, wording, code = block.group[rows], block.wording[rows], block.code[rows]
+    labels = len(block.labels)
+
+    def squares(units: Codes) -> Floats:
+        _, first, count = np.unique(units, return_index=True, return_counts=True)
+        sums = np.bincount(group[first], weights=count.astype(float) ** 2, minlength=block.groups)
+        return sums.astype(np.float64)
+
+    same = squares(group * labels + code), squares(wording * labels + code)
+    return same, (squares(group), squares(wording))
+
+
+def against_first(block: Block) -> Floats:
+    """a, a, b -> 0.5. Within one replicate; an unreadable answer differs from every other."""
+    order = np.flatnonzero(block.target)[::-1], np.flatnonzero(~block.target)[::-1]  # what is written last stays
+    first = np.full(block.groups, -1)
+    for rows in order:
+        first[block.group[rows]] = block.wording[rows]
+    is_first = block.wording == first[block.group]
+    answer = np.full(block.trials, -2)
+    answer[block.trial[is_first]] = block.code[is_first]
+    compared = answer[block.trial]
+    differs = (block.code < 0) | (block.code != compared)
+    return block.per_group(differs.astype(float), ~is_first & (compared > -2))

@@ -1,0 +1,81 @@
+"""Wording noise and sampling noise: with replicates, where does the variance of right and wrong come from?
+
+A model that samples answers one wording now right, now wrong. That noise is in VAP too; here it is told apart.
+
+    var_item        between problems
+    var_wording     between the wordings of a problem, above what repeats of one wording vary
+    var_replicate   between repeats of one wording
+    wording_share   var_wording / (var_item + var_wording + var_replicate)
+    P_C_repeats     1 − 2·var_replicate: two repeats of one wording are both right or both wrong
+
+Method of moments, every problem with the same weight and every wording of a problem too, so that unequal numbers
+of wordings and repeats do no harm. The estimates are unbiased, so one that should be 0 falls below it half the
+time. P_C_pairs = 1 − 2·(var_wording + var_replicate) where all wordings have as many repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from unwaver.block import Block, Metric
+from unwaver.stats import Floats, mean
+
+
+def metrics(block: Block) -> Iterator[Metric]:
+    if block.expect != "bucket" or block.trials == block.groups:
+        return
+    yield Metric("P_C_repeats", lambda b: _parts(b)[:, 0], "high", reduce=lambda sums: 1 - 2 * mean(sums))
+    yield Metric("var_item", _parts, reduce=_item, share=False)
+    yield Metric("var_wording", _parts, "low", reduce=_wording, share=False)
+    yield Metric("var_replicate", lambda b: _parts(b)[:, 0], share=False)
+    yield Metric("wording_share", _parts, "low", reduce=_wording_share, share=False)
+
+
+@lru_cache(maxsize=1)
+def _parts(block: Block) -> Floats:
+    """Per problem: the mean variance of repeats, the variance of its wordings' means, the part of that which is
+    due to repeats, the variance of its own mean, that mean and its square.
+
+    A problem with fewer than two wordings, or a wording without repeats, does not apply; for the first of these
+    numbers one wording is enough.
+    """
+    p, group, repeats = block.per_wording(block.target & ~np.isnan(block.right))
+
+    def mean_of(values: Floats) -> Floats:
+        return np.bincount(group, weights=values, minlength=block.groups) / wordings
+
+    wordings = np.bincount(group, minlength=block.groups)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_repeats = np.where(repeats > 1, p * (1 - p) * repeats / (repeats - 1), np.nan)
+        theta = mean_of(p)
+        of_means = (mean_of(p**2) - theta**2) * wordings / (wordings - 1)
+        return np.column_stack(
+            [
+                mean_of(of_repeats),
+                np.where(wordings > 1, of_means, np.nan),
+                mean_of(of_repeats / repeats),
+                of_means / wordings,
+                theta,
+                theta**2,
+            ]
+        )
+
+
+def _wording(sums: Floats) -> Floats:
+    return np.asarray((sums[..., 1] - sums[..., 2]) / sums[..., -1])
+
+
+def _item(sums: Floats) -> Floats:
+    n = sums[..., -1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_means = (sums[..., 5] - sums[..., 4] ** 2 / n) / (n - 1)
+    return np.asarray(of_means - sums[..., 3] / n)
+
+
+def _wording_share(sums: Floats) -> Floats:
+    wording = _wording(sums)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(wording / (_item(sums) + wording + mean(sums)))

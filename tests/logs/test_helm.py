@@ -1,0 +1,151 @@
+"""Run folders in the form of HELM's own data classes (benchmark/runner.py, adaptation/request_state.py,
+scenarios/scenario.py, metrics/metric.py), which it writes with `asdict_without_nones` and an indent of 2.
+HELM itself needs more packages than all the rest together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unwaver
+from unwaver.errors import DataError
+
+TYPOS = {"name": "typos", "robustness": True, "fairness": False, "computed_on": "perturbed", "prob": 0.1}
+DIALECT = {"name": "dialect", "robustness": False, "fairness": True, "computed_on": "perturbed"}
+
+
+def state(id: str, text: str, perturbation: Any = None, trial: int = 0, **more: Any) -> dict[str, Any]:
+    references = [
+        {"output": {"text": "Paris"}, "tags": ["correct"]},
+        {"output": {"text": "Rome"}, "tags": []},
+    ]
+    instance = {"input": {"text": f"question {id}"}, "references": references, "split": "test", "id": id}
+    if perturbation:
+        instance["perturbation"] = perturbation
+    return {
+        "instance": instance,
+        "train_trial_index": trial,
+        "output_mapping": {"A": "Paris", "B": "Rome"},
+        "request": {"model": "me/model", "prompt": "…"},
+        "result": {"success": True, "completions": [{"text": f" {text}\n", "logprob": -1.0, "tokens": []}]},
+        "num_train_instances": 5,
+        "prompt_truncated": False,
+        **more,
+    }
+
+
+def folder(place: Path, states: list[Any], stats: list[Any] | None = None) -> Path:
+    place.mkdir(parents=True, exist_ok=True)
+    spec = {"method": "multiple_choice_joint", "model": "me/model"}
+    (place / "scenario_state.json").write_text(
+        json.dumps({"adapter_spec": spec, "request_states": states}, indent=2)
+    )
+    (place / "run_spec.json").write_text(json.dumps({"name": "capitals:k=5,model=me_model", "groups": []}))
+    if stats is not None:
+        (place / "per_instance_stats.json").write_text(json.dumps(stats, indent=2))
+    return place
+
+
+STATES = [
+    state("id1", "A"),
+    state("id1", "A", TYPOS),
+    state("id1", "B", DIALECT),
+    state("id2", "A"),
+    state("id2", "A", TYPOS),
+    state("id2", "A", DIALECT),
+]
+
+
+def stat(id: str, perturbation: Any, **means: float) -> dict[str, Any]:
+    stats = [{"name": {"name": n, "split": "test"}, "count": 1, "sum": m, "mean": m} for n, m in means.items()]
+    entry = {"instance_id": id, "train_trial_index": 0, "stats": stats}
+    return entry if perturbation is None else {**entry, "perturbation": perturbation}
+
+
+def test_perturbed_instances_are_variants_of_the_original(tmp_path: Path) -> None:
+    result = unwaver.score(folder(tmp_path / "run", STATES))
+    lead = result.find("P_C")
+    assert (lead.suite, lead.task, lead.kind, lead.model) == ("helm", "capitals:k=5", "paraphrase", "me/model")
+    assert lead.value == pytest.approx((0.5 + 1) / 2)  # θ = ½ and 1: the original is not in its bucket
+    assert result.find("A_original").value == 1.0
+    assert result.find("tau").value == pytest.approx((0.5 + 0) / 2)  # against the original
+    assert result.find("Cons_lex").value == pytest.approx((2 / 6 + 1) / 2)  # where it is one of the wordings
+
+
+def test_its_own_metric_wins_over_the_references(tmp_path: Path) -> None:
+    stats = [
+        stat(s["instance"]["id"], s["instance"].get("perturbation"), exact_match=0.0, quasi_exact_match=1.0)
+        for s in STATES
+    ]
+    place = folder(tmp_path / "run", STATES, stats)
+    assert unwaver.score(place).find("A_paraphrase").value == 0.0
+    assert unwaver.score(place, metric_key="quasi_exact_match").find("A_paraphrase").value == 1.0
+    with pytest.raises(DataError, match="no metric") as e:
+        unwaver.score(place, metric_key="exact_mach")
+    assert "exact_match" in str(e.value.hint)
+
+
+def test_trials_and_completions_are_replicates(tmp_path: Path) -> None:
+    states = [{**s, "train_trial_index": t} for s in STATES for t in (0, 1)]
+    result = unwaver.score(folder(tmp_path / "run", states))
+    assert result.find("Cons_lex_repeat").value == 1.0
+    several = state("id1", "A")
+    several["result"]["completions"].append({"text": "B", "logprob": -2.0, "tokens": []})
+    result = unwaver.score(folder(tmp_path / "several", [several]))
+    assert {s.kind for s in result} == {"repeat"}
+    assert result.find("Cons_lex_repeat").value == 0.0
+
+
+def test_one_request_for_each_reference(tmp_path: Path) -> None:
+    states = [
+        state("id1", "…", None, reference_index=n, request_mode=m)
+        for n in (0, 1)
+        for m in ("original", "calibration")
+    ]
+    place = folder(tmp_path / "run", states, [stat("id1", None, exact_match=0.0, predicted_index=1)])
+    result = unwaver.score(place)
+    assert (result.find("A_original").value, result.find("P_C").groups) == (0.0, 1)
+    with pytest.raises(DataError, match="found no answers"):
+        unwaver.score(folder(tmp_path / "without", states))
+
+
+def test_failed_requests(tmp_path: Path) -> None:
+    failed = {**state("id1", "", TYPOS), "result": {"success": False, "completions": [], "error": "x"}}
+    lead = unwaver.score(folder(tmp_path / "run", [*STATES[:1], failed, *STATES[3:]])).find("P_C")
+    assert (lead.failed, lead.counted) == (1, 1)
+
+
+def test_a_folder_of_runs(tmp_path: Path) -> None:
+    folder(tmp_path / "runs" / "a", STATES)
+    other = folder(tmp_path / "runs" / "b", STATES)
+    (other / "run_spec.json").write_text(json.dumps({"name": "other:model=me_model"}))
+    assert {s.task for s in unwaver.score(tmp_path / "runs")} == {"capitals:k=5", "other"}
+
+
+def test_damaged_runs(tmp_path: Path) -> None:
+    place = folder(tmp_path / "run", STATES)
+    path = place / "scenario_state.json"
+    text = path.read_text()
+    for damaged, said, line in (
+        (text[:-200], "broken JSON", None),
+        (
+            text.replace('"id": "id2"', '"name": "id2"', 1),
+            "expected a request state",
+            text[: text.index('"id2"')].count("\n"),
+        ),
+        ('{"adapter_spec": {}, "request_states": {}}', '"request_states": found', 1),
+        ("[]", "expected one JSON object", 1),
+    ):
+        path.write_text(damaged)
+        with pytest.raises(DataError) as e:
+            unwaver.score(place)
+        assert said in e.value.message
+        assert e.value.file == str(path)
+        assert line is None or abs(int(e.value.line or 0) - line) < 25
+    path.write_text(text)
+    (place / "per_instance_stats.json").write_text('[{"instance_id": 3}]')
+    with pytest.raises(DataError, match="found no stats of instances"):
+        unwaver.score(place)
