@@ -14,8 +14,9 @@ export UNWAVER_DATA UNWAVER_MODELS UNWAVER_REFERENCE
 demo: $(VENV)/.demo
 	$(BIN)/unwaver run sample --model demo/smollm2
 
+# one thread a worker: two workers with two threads each wait for one another on two cores
 test: $(VENV)/.dev $(VENV)-lm-eval/.done
-	$(BIN)/pytest -q -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check src tests bench docs

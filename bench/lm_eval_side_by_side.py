@@ -27,7 +27,7 @@ from unwaver.models.hf_causal import CausalLM, causal_lm
 
 # "auto" becomes 64 on a CPU, after trials of its own that would count as request time: 64 is kinder to it.
 BATCH_SIZES = (1, 4, 8, 16, 32, 64)
-LOGITS = 8e9  # bytes: larger batches are not tried, lm-eval computes logits and their softmax at every position
+LOGITS = 4e9  # bytes: larger batches are not tried, lm-eval keeps logits and their softmax at every position
 TRIAL_TOKENS = 12_000  # on which lm-eval's batch size is chosen, about
 CLOSE = 1e-4  # lm-eval's two best nearer than this: no argmax to agree on
 TOLERANCE = 1e-3
