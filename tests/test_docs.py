@@ -159,7 +159,7 @@ def test_matching_is_strict() -> None:
 def test_few_blocks_are_not_run() -> None:
     found = [block for page in TEXTS for block in blocks(page)]
     left_out = [block for block in found if block.text.startswith(NOT_RUN)]
-    assert len(left_out) <= 8
+    assert len(left_out) <= 10
     assert len(found) - len(left_out) >= 40
 
 

@@ -135,9 +135,9 @@ def test_match_label_takes_whole_names_only():
 @pytest.mark.parametrize("piece", ["yes ", "no-", "answer: ", "not ", "/", "'", "a'", "_", "<think>", "참입니다 "])
 def test_long_texts_are_read_fast(piece):
     text = piece * (50_000 // len(piece))
-    start = time.perf_counter()
+    start = time.process_time()  # other work on the machine does not count
     read_label(text, *RTE)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @given(text=st.text(), choices=st.lists(st.text(), max_size=4), words=st.lists(st.text(), max_size=4))
@@ -170,3 +170,21 @@ def test_a_word_is_read_as_its_label(words):
         plain = word.strip()
         if plain and [w.strip() for w in words].count(plain) == 1:
             assert read_label(word, labels, words) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("A", "entailment"),
+        ("a", "entailment"),
+        ("(B)", "neutral"),
+        ("C. False", "contradiction"),
+        ("A is right", "entailment"),
+        ("A cat sleeps, so B", "neutral"),
+        ("The answer is C", "contradiction"),
+        ("A cat is an animal.", None),
+        ("A or B", None),
+    ],
+)
+def test_option_letters(text: str, label: str | None) -> None:
+    assert read_label(text, ("entailment", "neutral", "contradiction"), ("A", "B", "C")) == label

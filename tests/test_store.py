@@ -128,3 +128,23 @@ def test_damaged_and_foreign_files(tmp_path: Path) -> None:
     newer.close()
     with pytest.raises(StoreError, match="version 99"):
         Store(tmp_path / "newer.sqlite")
+
+
+def test_many_processes_make_one_store_at_once(tmp_path: Path) -> None:
+    """Switching a new file to WAL mode does not wait by itself."""
+    code = (
+        "import sys; from pathlib import Path; from unwaver.store import Store; from unwaver.types import Answer\n"
+        "store = Store(Path('s.sqlite')); store.put([(sys.argv[1], Answer(text='x'))]); store.close()"
+    )
+    for attempt in range(3):
+        place = tmp_path / str(attempt)
+        place.mkdir()
+        started = [
+            subprocess.Popen([sys.executable, "-c", code, str(n)], cwd=place, stderr=subprocess.PIPE)
+            for n in range(8)
+        ]
+        said = [process.communicate(timeout=120)[1] for process in started]
+        assert [process.returncode for process in started] == [0] * 8, said
+        store = Store(place / "s.sqlite", read_only=True)
+        assert len(store.answered([str(n) for n in range(8)])) == 8
+        store.close()

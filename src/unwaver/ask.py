@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -68,20 +68,32 @@ class Spent:
     stopped: str | None = None
 
 
-def make_plan(groups: Sequence[Group], model: Model, render: Render, replicates: int = 1) -> Plan:
+def make_plan(
+    groups: Sequence[Group],
+    model: Model,
+    render: Render,
+    replicates: int = 1,
+    *,
+    chosen: Callable[[Item], bool] = lambda _: True,
+    plan: Plan | None = None,
+) -> Plan:
+    """The requests of the chosen items; an earlier plan is added to. A judge is asked once, not in replicates."""
     key_of = key_maker(model)
-    plan = Plan()
+    plan = Plan() if plan is None else plan
     for group in groups:
         keys = []
         for item in group.items:
+            if not chosen(item) or (item.id, 0) in plan.keys:
+                continue
             request = render(item, model)
-            for replicate in range(replicates):
+            for replicate in range(1 if item.role == "judge" else replicates):
                 numbered = request if replicate == 0 else replace(request, replicate=replicate)
                 key = key_of(numbered)
                 plan.keys[item.id, replicate] = key
                 plan.requests.setdefault(key, numbered)
                 keys.append(key)
-        plan.groups.append(keys)
+        if keys:
+            plan.groups.append(keys)
     return plan
 
 
@@ -115,15 +127,18 @@ def ask(
     budget: Budget | None = None,
     spent: Spent | None = None,
     progress: Progress = lambda _: None,
+    only: set[str] | None = None,
 ) -> Spent:
     """Put every request that the store has no answer for to the model, and commit each batch as it arrives.
+    `only` are the keys that are wanted, if not all.
 
     Closing early (Ctrl-C, a full disk) loses at most the batch in flight.
     """
     budget, spent = budget or Budget(), spent or Spent()
-    known = store.answered(plan.requests)
+    wanted = plan.requests.keys() if only is None else only
+    known = store.answered(wanted)
     progress(len(known))
-    for wave in _waves(plan, known):
+    for wave in _waves(plan, wanted - known):
         remaining = wave
         while remaining and not spent.stopped:
             now = _affordable(remaining, plan, model, budget, spent)
@@ -162,12 +177,12 @@ def _add_usage(answer: Answer, budget: Budget, spent: Spent) -> None:
     spent.cost += budget.cost(tokens_in, tokens_out)
 
 
-def _waves(plan: Plan, known: set[str]) -> Iterator[list[str]]:
-    """Unanswered keys, group by group, in waves of about WAVE of them."""
-    seen = set(known)
+def _waves(plan: Plan, wanted: Set[str]) -> Iterator[list[str]]:
+    """The wanted keys, group by group, in waves of about WAVE of them."""
+    seen: set[str] = set()
     wave: list[str] = []
     for keys in plan.groups:
-        fresh = [k for k in dict.fromkeys(keys) if k not in seen]
+        fresh = [k for k in dict.fromkeys(keys) if k in wanted and k not in seen]
         seen.update(fresh)
         wave += fresh
         if len(wave) >= WAVE:

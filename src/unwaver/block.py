@@ -5,10 +5,10 @@ Metrics read a Block and give one value per group. Rows are answers; a *trial* i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -52,6 +52,14 @@ class Block:
     weight: Floats | None = None
     # the same model on the full test set, one group an item
     test: Block | None = None
+    keep: int | None = None  # how many certified variants count
+    epsilon: float | None = None  # an upper limit of the share of wrong variants
+    # one entry a row; None where the table has no such column
+    text: pl.Series | None = None
+    embedding_distance: pl.Series | None = None
+    right_by: pl.Series | None = None  # how free text was judged
+    # by "agree_<agreement>@<threshold>": in each row its values with all rows of the group, in their order
+    agree: Mapping[str, pl.Series] = field(default_factory=dict)
 
     @property
     def complete(self) -> Bools:
@@ -118,6 +126,9 @@ class Metric:
     `values` may have several columns of statistics for `reduce`. `skippable`: an unreadable answer violates
     by convention, and the value without such groups is another number that is shown beside it. `known`: the
     value is given, not estimated, and has no interval. `of_test`: the groups are those of `block.test`.
+    `any_of`: the share of groups where any of so many variants breaks the relation; it gets bounds where wrong
+    variants may be among them. `by_weight` stands for a value that is no function of sums: it gets a row of
+    weights, one a group, for each draw.
     """
 
     name: str
@@ -129,6 +140,8 @@ class Metric:
     skippable: bool = False
     known: bool = False
     of_test: bool = False
+    any_of: int = 0
+    by_weight: Reduce | None = None
 
 
 def block_of(frame: pl.DataFrame) -> Block:
@@ -180,7 +193,17 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         item=frame["item"],
         weight=_weight(frame["weight"], group, groups),
         test=test,
+        keep=_greatest(frame, "keep"),
+        epsilon=_greatest(frame, "epsilon"),
+        text=frame["text"] if "text" in frame.columns else None,
+        embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
+        right_by=frame["right_by"] if "right_by" in frame.columns else None,
+        agree={name: frame[name] for name in frame.columns if name.startswith("agree_")},
     )
+
+
+def _greatest(frame: pl.DataFrame, column: str) -> Any:
+    return frame[column].max() if column in frame.columns else None
 
 
 def _weight(column: pl.Series, group: Codes, groups: int) -> Floats | None:

@@ -31,6 +31,8 @@ class Config:
     template: str | None = None
     map: Mapping[str, str] = field(default_factory=dict)
     normalise: bool = False
+    decode: tuple[str, ...] = ()
+    read: str = "text"
     unreadable: Literal["violate", "skip"] = "violate"
     # how the groups are found or made
     data_dir: str | None = None
@@ -41,6 +43,18 @@ class Config:
     kind: str | None = None
     labels: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
+    variants: tuple[str, ...] = ()
+    writer: str | None = None
+    writer_args: Mapping[str, str] = field(default_factory=dict)
+    judges: tuple[str, ...] = ()
+    k: int | None = None
+    tries: int | None = None
+    encoder: str | None = None
+    lang: str = "en"
+    antonyms: str | None = None
+    review: str | None = None
+    epsilon: float | None = None
+    agree: tuple[str, ...] = ()
     # where it runs; none of these changes an answer
     device: str | None = None
     out: str | None = None
@@ -50,7 +64,19 @@ class Config:
     price_in: float | None = None
     price_out: float | None = None
 
-    PLACE = ("device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "unreadable", "fetch")
+    PLACE = (
+        "device",
+        "out",
+        "store",
+        "max_calls",
+        "max_cost",
+        "price_in",
+        "price_out",
+        "unreadable",
+        "fetch",
+        "agree",
+        "read",
+    )
 
     def __post_init__(self) -> None:
         _check_config(self)
@@ -124,7 +150,7 @@ def as_options(config: Config | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_config(c: Config) -> None:
-    for name in ("limit", "sample", "max_calls", "additive_cap"):
+    for name in ("limit", "sample", "max_calls", "additive_cap", "k", "tries"):
         value = getattr(c, name)
         if value is not None and value < 1:
             raise UsageError(
@@ -134,13 +160,15 @@ def _check_config(c: Config) -> None:
         value = getattr(c, name)
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise UsageError(f"--{name.replace('_', '-')} is {value}, expected 0 or more", hint="leave it out")
+    if c.epsilon is not None and not 0 <= c.epsilon < 1:
+        raise UsageError(f"--epsilon is {c.epsilon}, expected a share from 0 to below 1", hint="leave it out")
     if c.limit is not None and c.sample is not None:
         raise UsageError("--limit and --sample exclude one another", hint="give one of them")
     if c.replicates < 1 or c.shots < 0:
         raise UsageError("--replicates is at least 1 and --shots at least 0", hint="leave them out")
     if c.unreadable not in ("violate", "skip"):
         raise UsageError(f"unreadable={c.unreadable!r}", hint="known: violate, skip")
-    for name, value in c.model_args.items():
+    for name, value in {**c.model_args, **c.writer_args}.items():
         if re.search(r"://[^/\s]*@", str(value)):
             raise UsageError(
                 f"--model-arg {name} holds a user name or password",

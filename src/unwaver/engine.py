@@ -7,21 +7,24 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unwaver import __version__, folder
-from unwaver.ask import Budget, Plan, Progress, Spent, ask, make_plan
+from unwaver.ask import Budget, Plan, Progress, Spent, ask
 from unwaver.config import Config, as_options, config_from
 from unwaver.errors import DataError, StoreFull, UsageError
-from unwaver.models import open_models
+from unwaver.models import open_judge, open_models, open_writer
+from unwaver.panel import Answers, Panel, Respondent, answers_of, links
 from unwaver.render import Renderer
 from unwaver.result import Result
 from unwaver.select import Selection, select
 from unwaver.store import Store
-from unwaver.types import Answer, Group, Model, Request
+from unwaver.types import Group, Model, Request
+from unwaver.variants.judges import SELF, judges_for
+from unwaver.variants.paraphrase import is_model
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,6 +65,7 @@ class Run:
         self.config = config
         self.console = console or Console()
         self._given = models or config.models
+        self._comparers: list[Respondent] = []
 
     @cached_property
     def selection(self) -> Selection:
@@ -77,6 +81,13 @@ class Run:
             "kind": c.kind,
             "labels": c.labels or None,
             "columns": c.columns or None,
+            "variants": c.variants or None,
+            "writer": c.writer,
+            "judges": c.judges or None,
+            "k": c.k,
+            "encoder": c.encoder,
+            "lang": c.lang,
+            "antonyms": c.antonyms,
         }
         return select(c.suites, options, limit=c.limit, sample=c.sample, seed=c.seed)
 
@@ -89,12 +100,67 @@ class Run:
         return Renderer(self.selection, self.config)
 
     @cached_property
+    def panel(self) -> Panel:
+        """The models and the judges, with everything that the groups ask them."""
+        groups = self.groups
+        names = {i.judge for g in groups for i in g.items if i.judge} - {SELF}
+        if is_model(self.config.writer):  # what it writes will be judged
+            kinds = {g.kind for g in groups}
+            names |= {j.model for k in kinds for j in judges_for(k, self.config.judges) if j.model} - {SELF}
+            names |= {f"embedding/{self.config.encoder}"} if self.config.encoder else set()
+        judges = {name: open_judge(self.config, name) for name in sorted(names)}
+        panel = Panel(self.models, judges, self.renderer, self.config.replicates, self.config.normalise)
+        panel.plan(groups)
+        return panel
+
+    @property
     def plans(self) -> list[Plan]:
-        plans = [make_plan(self.selection.groups, m, self.renderer, self.config.replicates) for m in self.models]
-        for model, plan in zip(self.models, plans, strict=True):
-            if check := getattr(model, "check", None):
-                check(list(plan.requests.values()))
-        return plans
+        """What each model under test is asked."""
+        return [respondent.plan for respondent in self.panel.tested]
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Those selected, with what a person has said of their variants."""
+        self._check_review()
+        return self._reviewed(self.selection.groups)
+
+    def _check_review(self) -> None:
+        """A sheet of which nothing is known here belongs to other groups; what a model writes is not known yet."""
+        from unwaver.review import unknown_ids
+
+        if not self._verdicts or is_model(self.config.writer):
+            return
+        strange = unknown_ids(self.selection.groups, self._verdicts)
+        if len(strange) == len(self._verdicts):
+            hint = "give the sheet that unwaver review wrote for these groups"
+            raise DataError(f"none of its ids is known here: {strange[0]} …", file=self.config.review, hint=hint)
+        if strange:
+            self.console.say(
+                f"{self.config.review}: {len(strange):,} verdicts on variants that are not asked here"
+            )
+
+    @cached_property
+    def _verdicts(self) -> dict[str, bool]:
+        from unwaver.review import read_sheet
+
+        return read_sheet(Path(self.config.review)) if self.config.review else {}
+
+    def _reviewed(self, groups: list[Group]) -> list[Group]:
+        if self._verdicts:
+            from unwaver.review import reviewed
+
+            groups = reviewed(groups, self._verdicts)
+        if self.config.epsilon is not None:
+            groups = [replace(group, epsilon=self.config.epsilon) for group in groups]
+        return groups
+
+    @cached_property
+    def writer(self) -> Respondent | None:
+        if not is_model(self.config.writer):
+            return None
+        from unwaver.writing import SETTINGS
+
+        return Respondent(open_writer(self.config, SETTINGS))
 
     @property
     def budget(self) -> Budget:
@@ -102,51 +168,168 @@ class Run:
         return Budget(c.max_calls, c.max_cost, c.price_in, c.price_out)
 
     def go(self) -> Result:
-        budget, groups, plans = self.budget, self.selection.groups, self.plans  # fail before anything is written
+        _, panel, writer = self.budget, self.panel, self.writer  # fail before anything is written
         self._warn()
         place = folder.open_folder(self.config.folder, self.config.id)
-        groups_hash = folder.write_groups(place, groups)
-        record = self.record(groups_hash)
+        record = self.record(folder.write_groups(place, self.groups))
         folder.write_run(place, record)
         spent = Spent()
-        with self._stores(place, plans) as store, ExitStack() as opened:
-            for model in self.models:
-                opened.callback(model.close)
+        with self._stores(place) as store, ExitStack() as opened:
+            for respondent in [*panel.everyone, *([writer] if writer else [])]:
+                opened.callback(respondent.model.close)
             try:
-                for model, plan in zip(self.models, plans, strict=True):
-                    with self.console.track(model.name, len(plan.requests)) as progress:
-                        ask(model, plan, store, budget=budget, spent=spent, progress=progress)
+                self._ask(store, spent)
             except StoreFull as full:
                 spent.stopped = str(full)
-            frames = [self._frame(m, p, store) for m, p in zip(self.models, plans, strict=True)]
+            if writer:
+                record["hashes"]["groups.jsonl"] = folder.write_groups(place, self.groups)
+                record["words"] = self._words()
+            frames = [self._frame(respondent, store) for respondent in panel.tested]
+            record["certification"] = self._audit(store, place)
+            frames = self._compare(frames, store, spent, record)
         record["spent"] = asdict(spent)
         result = scored(frames, record, self.config, place)
         record["versions"].update(versions())  # scoring has brought its libraries in
         _save(result, record, place)
         return result
 
+    def _putter(self, store: Store, spent: Spent) -> Callable[[Respondent, set[str]], bool]:
+        """What asks a model for the answers of some keys, and says whether to go on."""
+        budget = self.budget
+
+        def put(respondent: Respondent, keys: set[str]) -> bool:
+            model = respondent.model
+            with self.console.track(model.name, len(keys)) as progress:
+                ask(model, respondent.plan, store, budget=budget, spent=spent, progress=progress, only=keys)
+            return spent.stopped is None
+
+        return put
+
+    def _compare(
+        self, frames: list[pl.DataFrame], store: Store, spent: Spent, record: dict[str, Any]
+    ) -> list[pl.DataFrame]:
+        """The frames with how far the answers of free text agree; models that compare are asked for it."""
+        from unwaver.agreeing import Comparison, chosen
+
+        record["agreements"] = []
+        for agreement in chosen(self.config.agree, self.groups):
+            comparison = Comparison(agreement, self.groups, frames)
+            if agreement.compare is not None:
+                with self.console.track(agreement.name, len(comparison.pairs)) as progress:
+                    values = comparison.compared(progress)
+            else:
+                options = {**agreement.options, **({"texts": comparison.texts} if agreement.needs_texts else {})}
+                comparer = Respondent(open_judge(self.config, agreement.model, options), agreement.name)
+                comparison.plan(comparer)
+                self._comparers.append(comparer)
+                try:
+                    if not spent.stopped:
+                        self._putter(store, spent)(comparer, set(comparer.plan.requests))
+                finally:
+                    comparer.model.close()
+                values = comparison.read(answers_of(comparer.plan.keys, store))
+            frames = comparison.frames_with(values)
+            record["agreements"].append(comparison.summary(values))
+        return frames
+
+    def _ask(self, store: Store, spent: Spent) -> None:
+        """Everything that the groups ask; and, where a model writes variants, what it writes and those ask."""
+        put = self._putter(store, spent)
+        self.panel.ask(self.groups, store, self.renderer.words(self.groups), put)
+        if self.writer and not spent.stopped:
+            from unwaver.writing import Written, tries_of
+
+            written = Written(self.writer, self.config, self.panel, self.renderer, store)
+            if written.tries < tries_of(self.config):
+                self.console.say(
+                    f"{self.writer.model.name} writes the same every time: it is asked once an item. "
+                    "Sample with --writer-arg temperature=0.6"
+                )
+            awaiting = {group.id for group in self.groups if len(group.items) == 1}
+            for attempt in range(written.tries):
+                grown = written.round(attempt, self.groups, awaiting, put)
+                if grown is None:
+                    break
+                self.groups = self._reviewed(grown)
+                self.panel.plan(self.groups)
+                self.panel.ask(self.groups, store, self.renderer.words(self.groups), put)
+            spent.stopped = spent.stopped or written.problem()
+
+    def _audit(self, store: Store, place: Path) -> list[dict[str, Any]]:
+        """Write what became of every candidate, and give the summary, if any variant had to be certified."""
+        from unwaver.audit import audit, has_candidates, summary
+
+        if not any(has_candidates(group) for group in self.groups):
+            return []
+        records: list[dict[str, Any]] = []
+        summaries: list[dict[str, Any]] = []
+        for respondent, name in zip(self.panel.tested_or_none, self._names() or [""], strict=True):
+            read = self.panel.reads(respondent, store, self.renderer.words(self.groups))[0]
+            for case, groups in by_case(self.groups).items():
+                judges = judges_for(groups[0].kind, self.config.judges)
+                records += audit(groups, read, judges, name)
+                if any(has_candidates(group) for group in groups):
+                    summaries.append({"model": name, "case": case, **summary(groups, read)})
+        folder.write_audit(place, records)
+        return summaries
+
+    def build(self, out: Path) -> tuple[list[Group], list[dict[str, Any]]]:
+        """Make the groups, ask the judges if there are any, and write both: no model is tested."""
+        self.models = []
+        asked = {item.judge for group in self.groups for item in group.items}
+        asked |= {judge.model for group in self.groups for judge in judges_for(group.kind, self.config.judges)}
+        if SELF in asked:
+            raise UsageError("entail=self needs a model to test", hint="--judge entail=hf/PATH, or unwaver run")
+        panel, writer = self.panel, self.writer
+        with ExitStack() as opened:
+            certification: list[dict[str, Any]] = []
+            if panel.judges or writer:
+                store = Store(Path(self.config.store or out.with_suffix(".sqlite")))
+                opened.callback(store.close)
+                for respondent in [*panel.everyone, *([writer] if writer else [])]:
+                    opened.callback(respondent.model.close)
+                spent = Spent()
+                self._ask(store, spent)
+                if spent.stopped:
+                    hint = "what was answered is kept: give the same command again"
+                    raise UsageError(f"not all candidates were judged: {spent.stopped}", hint=hint)
+            else:
+                store = Store(Path(":memory:"))
+                opened.callback(store.close)
+            certification = self._audit(store, out.parent)
+        folder.write_whole(out, folder.groups_text(self.groups))
+        return self.groups, certification
+
     def dry(self) -> list[dict[str, Any]]:
         """What would be asked, one entry a model; with `out` the groups are written for others to answer."""
         groups_file = None
         if self.config.out:
             place = folder.open_folder(Path(self.config.out), self.config.id)
-            folder.write_groups(place, self.selection.groups, self.renderer.shown)
+            folder.write_groups(place, self.groups, self.renderer.shown)
             groups_file = str(place / folder.GROUPS)
         if not self.config.models:
             return [self._dry_entry("(no model)", None, None, groups_file)]
-        return [
-            self._dry_entry(name, model, plan, groups_file)
-            for name, model, plan in zip(self._names(), self.models, self.plans, strict=True)
+        names = [*self._names(), *(respondent.judge for respondent in self.panel.judges)]
+        entries = [
+            self._dry_entry(name, respondent.model, respondent.plan, groups_file)
+            for name, respondent in zip(names, self.panel.everyone, strict=True)
         ]
+        if self.writer:
+            from unwaver.writing import tries_of
+
+            entry = self._dry_entry(f"{self.writer.model.name} (writer)", None, None, None)
+            awaited = sum(len(group.items) == 1 for group in self.groups)
+            entries.append({**entry, "requests": awaited * tries_of(self.config), "estimated": ["requests"]})
+        return entries
 
     def _dry_entry(
         self, name: str, model: Model | None, plan: Plan | None, groups_file: str | None
     ) -> dict[str, Any]:
-        items = sum(len(g.items) for g in self.selection.groups)
+        items = sum(len(g.items) for g in self.groups)
         entry: dict[str, Any] = {
             "model": name,
-            "groups": len(self.selection.groups),
-            "requests": items * self.config.replicates,
+            "groups": len(self.groups),
+            "requests": len(plan.keys) if plan else items * self.config.replicates,
             "unique_requests": None,
             "already_answered": None,
             "tokens": None,
@@ -187,20 +370,32 @@ class Run:
                 {"name": n, "identity": m.identity, "method": self._method(m), "settings": dict(m.settings)}
                 for n, m in zip(self._names(), self.models, strict=True)
             ],
+            "judges": [_model_record(r.judge, r.model) for r in self.panel.judges],
+            "writer": _model_record(self.writer.model.name, self.writer.model) if self.writer else None,
             "notes": self.selection.notes,
-            "words": {f"{task}/{template}": w for (task, template), w in self.renderer.words.items()},
+            "words": self._words(),
             "hashes": {"groups.jsonl": groups_hash},
             "versions": versions(),
         }
 
+    def _words(self) -> dict[str, tuple[str, ...]]:
+        return {f"{task}/{template}": w for (task, template), w in self.renderer.words(self.groups).items()}
+
     def _names(self) -> list[str]:
         """Model names, told apart where two are alike."""
         names = [m.name for m in self.models]
-        twice = {n for n, count in Counter(names).items() if count > 1}
-        return [f"{n} ({spec})" if n in twice else n for n, spec in zip(names, self.config.models, strict=True)]
+        methods = [self._method(m) for m in self.models]
+        alike = Counter(zip(names, methods, strict=True))
+        specs = [spec for spec in self.config.models for _ in self.config.decode or ("",)]
+        return [
+            f"{name} ({spec})" if alike[name, method] > 1 else name
+            for name, method, spec in zip(names, methods, specs, strict=True)
+        ]
 
     def _method(self, model: Model) -> str:
         parts = [model.method]
+        if way := getattr(model, "decoding", ""):
+            parts.append(way)
         if "prompt" in model.reads and self.config.shots:
             parts.append(f"{self.config.shots}-shot")
         if self.config.normalise and model.method == "logprob":
@@ -220,39 +415,45 @@ class Run:
                 )
 
     @contextmanager
-    def _stores(self, place: Path, plans: Sequence[Plan]) -> Iterator[Store]:
+    def _stores(self, place: Path) -> Iterator[Store]:
         """The store to ask into. A shared one is copied to the run folder at the end, whatever the end is."""
         own = Store(place / folder.ANSWERS)
-        own.link(
-            (number, item, replicate, key)
-            for number, plan in enumerate(plans)
-            for (item, replicate), key in plan.keys.items()
-        )
-        if not self.config.store:
-            try:
-                yield own
-            finally:
-                own.close()
-            return
-        shared = Store(Path(self.config.store))
+        own.link(links(self.panel.everyone))
+        planned = sum(len(respondent.plan.keys) for respondent in self.panel.everyone)
+        shared = Store(Path(self.config.store)) if self.config.store else None
         try:
-            yield shared
+            yield shared or own
         finally:
-            own.copy_from(shared, [key for plan in plans for key in plan.requests])
-            shared.close()
+            everyone = [*self.panel.everyone, *self._comparers]
+            if sum(len(respondent.plan.keys) for respondent in everyone) > planned:
+                own.link(links(everyone))  # variants have been written meanwhile, or answers compared
+            if shared:
+                asked = [*everyone, *([self.writer] if self.writer else [])]
+                own.copy_from(shared, [key for respondent in asked for key in respondent.plan.requests])
+                shared.close()
             own.close()
 
-    def _frame(self, model: Model, plan: Plan, store: Store) -> pl.DataFrame:
+    def _frame(self, tested: Respondent, store: Store) -> pl.DataFrame:
         names = dict(zip(map(id, self.models), self._names(), strict=True))
-        found = answers_of(plan.keys, store)
         return frame_of(
-            self.selection.groups,
-            found,
-            self.renderer.words,
+            self.groups,
+            self.panel.answers(tested, store),
+            self.renderer.words(self.groups),
             self.config,
-            model=names[id(model)],
-            method=self._method(model),
+            model=names[id(tested.model)],
+            method=self._method(tested.model),
         )
+
+
+def _model_record(name: str, model: Model) -> dict[str, Any]:
+    return {"name": name, "identity": model.identity, "method": model.method, "settings": dict(model.settings)}
+
+
+def by_case(groups: Sequence[Group]) -> dict[str, list[Group]]:
+    cases: dict[str, list[Group]] = {}
+    for group in groups:
+        cases.setdefault(f"{group.suite}/{group.task}/{group.kind}", []).append(group)
+    return cases
 
 
 def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, list[str]]:
@@ -263,16 +464,9 @@ def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, li
     return characters // 4, ["tokens"]
 
 
-def answers_of(keys: Mapping[tuple[str, int], str], store: Store) -> dict[tuple[str, int], Answer]:
-    found: dict[str, Answer] = store.answers(set(keys.values()))
-    missing = [k for k in set(keys.values()) if k not in found]
-    found.update((key, Answer(error=error)) for key, error in store.failures(missing).items())
-    return {place: found[key] for place, key in keys.items() if key in found}
-
-
 def frame_of(
     groups: Sequence[Group],
-    answers: Mapping[tuple[str, int], Answer],
+    answers: Answers,
     words: Mapping[tuple[str, str], Sequence[str]],
     config: Config,
     *,
@@ -289,6 +483,7 @@ def frame_of(
         method=method,
         replicates=config.replicates,
         normalise=config.normalise,
+        read=config.read,
     )
 
 
@@ -307,6 +502,8 @@ def score(
     *,
     unreadable: Literal["violate", "skip"] | None = None,
     seed: int = 0,
+    review: Path | str | None = None,
+    agree: Sequence[str] = (),
     weights: Literal["published", "renormalised"] = "renormalised",
     **log_options: Any,
 ) -> Result:
@@ -323,7 +520,7 @@ def score(
     if paths := _paths(answers):
         place = run_folder(paths, options.format)
         if place is not None:
-            return score_folder(place, unreadable=unreadable)
+            return score_folder(place, unreadable=unreadable, review=review, agree=agree)
         from unwaver.logs import read_logs
 
         answers, notes = read_logs(paths, options)
@@ -371,15 +568,24 @@ def run_folder(paths: Sequence[Path], format: str = "auto") -> Path | None:
     return None if not found else found[0] if found[0].is_dir() else found[0].parent
 
 
-def score_folder(place: Path, *, unreadable: Literal["violate", "skip"] | None = None) -> Result:
-    """Score the answers in a run folder again; no model is asked."""
-    frames, record, config = read_folder(place)
+def score_folder(
+    place: Path,
+    *,
+    unreadable: Literal["violate", "skip"] | None = None,
+    review: Path | str | None = None,
+    agree: Sequence[str] = (),
+) -> Result:
+    """Score the answers in a run folder again, perhaps without the variants that a person has called wrong; no
+    model is asked."""
+    frames, record, config = read_folder(place, review, agree)
     if unreadable:
         config = Config(**{**as_options(config), "unreadable": unreadable})
     return scored(frames, record, config, place)
 
 
-def read_folder(place: Path) -> tuple[list[pl.DataFrame], dict[str, Any], Config]:
+def read_folder(
+    place: Path, review: Path | str | None = None, agree: Sequence[str] = ()
+) -> tuple[list[pl.DataFrame], dict[str, Any], Config]:
     record = folder.read_run(place)
     config = config_from(record, place / folder.RUN)
     groups = folder.read_groups(place)
@@ -390,12 +596,52 @@ def read_folder(place: Path) -> tuple[list[pl.DataFrame], dict[str, Any], Config
     frames = []
     keys: dict[int, dict[tuple[str, int], str]] = {}
     for number, item, replicate, key in store.linked():
-        keys.setdefault(number, {})[item, replicate] = key
+        keys.setdefault(min(number, len(record["models"])), {})[item, replicate] = key  # the judges come last
+    judged = answers_of(keys.get(len(record["models"]), {}), store)
     for number, model in enumerate(record["models"]):
-        found = answers_of(keys.get(number, {}), store)
-        frames.append(frame_of(groups, found, words, config, model=model["name"], method=model["method"]))
+        found = {**answers_of(keys.get(number, {}), store), **judged}
+        own = _without(groups, review, found, words, config) if review else groups
+        frames.append(frame_of(own, found, words, config, model=model["name"], method=model["method"]))
     store.close()
-    return frames, record, config
+    return _compared_again(frames, groups, agree or config.agree, judged, place), record, config
+
+
+def _compared_again(
+    frames: list[pl.DataFrame], groups: Sequence[Group], agree: Sequence[str], judged: Answers, place: Path
+) -> list[pl.DataFrame]:
+    """The agreements of a run, from the store where a model was asked."""
+    from unwaver.agreeing import Comparison, chosen
+
+    for agreement in chosen(agree, groups):
+        comparison = Comparison(agreement, groups, frames)
+        if agreement.compare is not None:
+            values = comparison.compared(lambda _: None)
+        else:
+            values = comparison.read(judged)
+            if comparison.pairs and not values:
+                hint = f"give the command of the run again with --agree {agreement.name}=…: only that is asked"
+                raise UsageError(f"this run has no values of {agreement.name}", file=place, hint=hint)
+        frames = comparison.frames_with(values)
+    return frames
+
+
+def _without(
+    groups: Sequence[Group],
+    review: Path | str,
+    answers: Answers,
+    words: Mapping[tuple[str, str], Sequence[str]],
+    config: Config,
+) -> list[Group]:
+    """The groups without what a person has called wrong. Variants that were not needed stay out: nobody asked."""
+    from unwaver.review import counting, read_sheet, reviewed, unknown_ids
+    from unwaver.table import reader
+
+    verdicts = read_sheet(Path(review))
+    if strange := unknown_ids(groups, verdicts):
+        hint = "give the sheet that unwaver review wrote for this run"
+        raise DataError(f"{len(strange):,} of its ids are not in this run: {strange[0]} …", file=review, hint=hint)
+    told = reader(answers, words, config.normalise)
+    return reviewed(counting(groups, verdicts, lambda item: told(item, 0)), verdicts)
 
 
 def _save(result: Result, record: Mapping[str, Any], place: Path) -> None:

@@ -20,6 +20,7 @@ from unwaver.types import Group, Item
 
 RUN_VERSION = 1
 RUN, GROUPS, ANSWERS, SCORES = "run.json", "groups.jsonl", "answers.sqlite", "scores.json"
+AUDIT = "audit.jsonl"
 INCOMPLETE = "copy the whole run folder, or give the command of the run again"
 _DAMAGED = "the file was cut or edited: move it away and give the command of the run again"
 
@@ -68,6 +69,14 @@ def write_groups(
 ) -> str:
     """Write groups.jsonl and give its hash; `rendered` adds what models read, for others to answer."""
 
+    text = groups_text(groups, rendered)
+    write_whole(folder / GROUPS, text)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def groups_text(groups: Iterable[Group], rendered: Callable[[Item], Mapping[str, Any]] | None = None) -> str:
+    """What groups.jsonl holds."""
+
     def line(group: Group) -> str:
         record = group_to_json(group)
         if rendered:
@@ -75,15 +84,31 @@ def write_groups(
                 written.update(rendered(item))
         return json.dumps(record, ensure_ascii=False)
 
-    text = "".join(line(g) + "\n" for g in groups)
-    write_whole(folder / GROUPS, text)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    return "".join(line(g) + "\n" for g in groups)
+
+
+def read_kept(folder: Path, groups: Iterable[Group]) -> set[str] | None:
+    """The ids of these groups without the variants that an audit says no model keeps; None where none tells."""
+    path = folder / AUDIT
+    if not path.exists() or not path.stat().st_size:
+        return None
+    rows = [(str(row.cells.get("id")), row.cells.get("standing") == "kept") for row in read_rows(path)]
+    refused = {id for id, _ in rows} - {id for id, kept in rows if kept}
+    return {item.id for group in groups for item in group.items} - refused
+
+
+def write_audit(folder: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    write_whole(folder / AUDIT, "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records))
 
 
 def read_groups(folder: Path) -> list[Group]:
     path = folder / GROUPS
     if not path.exists():
         raise DataError("the run has no groups", file=path, hint=INCOMPLETE)
+    return read_groups_file(path)
+
+
+def read_groups_file(path: Path) -> list[Group]:
     return [group_from_json(row.cells, row.where) for row in read_rows(path)]
 
 

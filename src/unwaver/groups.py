@@ -23,7 +23,10 @@ KINDS: Mapping[str, Expect] = {
     "transitive": "implied",
     "additive": "implied",
     "bucket": "bucket",
+    "fooling": "same",
 }
+# an original of which no variant could be written still counts, as not applicable; so where some are to be kept
+ALONE = ("fooling",)
 
 
 def expect_of(kind: str) -> Expect | None:
@@ -71,6 +74,8 @@ def group_to_json(group: Group) -> dict[str, Any]:
         "expect": group.expect,
         "cluster": group.cluster,
         "tag": group.tag,
+        **({} if group.keep is None else {"keep": group.keep}),
+        **({} if group.epsilon is None else {"epsilon": group.epsilon}),
         "items": [_item_to_json(item, group.task) for item in group.items],
     }
 
@@ -85,6 +90,9 @@ def _item_to_json(item: Item, task: str) -> dict[str, Any]:
         "accepted": list(item.accepted),
         "rejected": list(item.rejected),
         "template": item.template,
+        **({"judge": item.judge, "about": item.about} if item.judge else {}),
+        **({"at_least": item.at_least} if item.at_least else {}),
+        **({} if item.certified is None else {"certified": item.certified}),
     }
 
 
@@ -103,7 +111,7 @@ def group_from_json(
     id = _text(record, "id", f"{suite}/{task}/{kind}/{where.line}", where)
     expect = _expect(record, kind, where)
     items = record.get("items")
-    if not isinstance(items, list) or len(items) < 2:
+    if not isinstance(items, list) or not items or (len(items) < 2 and kind not in ALONE and "keep" not in record):
         raise where.error(
             f'"items": found {shown(items)}, expected a list of two or more',
             'write "items": [{"text": "the original"}, {"text": "the variant"}]',
@@ -121,6 +129,8 @@ def group_from_json(
         ),
         cluster=_text(record, "cluster", "", where),
         tag=_text(record, "tag", "", where),
+        keep=_keep(record, where),
+        epsilon=_share(record, "epsilon", where),
     )
 
 
@@ -162,6 +172,10 @@ def _item(record: Any, id: str, task: str, role: Role, where: Where) -> Item:
         accepted=_texts(record, "accepted", where),
         rejected=_texts(record, "rejected", where),
         template=_text(record, "template", "", where),
+        judge=_text(record, "judge", "", where),
+        about=_text(record, "about", "", where),
+        at_least=_share(record, "at_least", where) or 0.0,
+        certified=_certified(record, where),
     )
 
 
@@ -198,3 +212,26 @@ def _texts(record: Mapping[str, Any], key: str, where: Where) -> tuple[str, ...]
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
         raise where.error(f'"{key}": found {shown(value)}, expected a list of texts', f'write "{key}": ["…"]')
     return tuple(value)
+
+
+def _keep(record: Mapping[str, Any], where: Where) -> int | None:
+    value = record.get("keep")
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise where.error(f'"keep": found {shown(value)}, expected a whole number from 1', "leave it out for all")
+    return value
+
+
+def _share(record: Mapping[str, Any], key: str, where: Where) -> float | None:
+    value = record.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise where.error(f'"{key}": found {shown(value)}, expected a number from 0 to 1', "correct it")
+    return float(value)
+
+
+def _certified(record: Mapping[str, Any], where: Where) -> bool | None:
+    value = record.get("certified")
+    if value is not None and not isinstance(value, bool):
+        raise where.error(f'"certified": found {shown(value)}, expected true or false', "leave it out: unknown")
+    return value

@@ -8,6 +8,7 @@ words Yes, No:
     its beginning, set off  "No, because the text says so and yes is wrong"
     after "answer:"         "The text says no such thing. So the answer is: Yes"
     the only one mentioned  "I would say yes here"          "it is not entailment" -> not_entailment
+    an option's letter      "B", "(b)", "B. True"; the article of "A cat sleeps, so B" is none
     its beginning           "No information in the text makes a yes likely"
 
 None (unreadable): nothing mentioned, two labels mentioned ("some say yes, some say no"), a question given
@@ -32,6 +33,8 @@ _FILLERS = {"a", "an", "the", "necessarily", "really", "quite", "be"}
 _JOINS = {"or", "and", "또는", "혹은"}
 _SEPARATORS = "/|,"
 _KOREAN_ENDINGS = ("입니다", "이에요", "예요", "이다", "임")  # "거짓입니다" is one word: "(it) is false"
+_NO_MARKS = {"a", "i"}  # an option's letter, or an article and a pronoun
+_AFTER_A_MARK = {"is", "because", "since", "as", "or", "and", "would", "seems", "fits", "for", "here"}
 _THOUGHT_END = "</think>"
 _SHORT = 200  # longer texts are hardly ever met twice: not remembered
 
@@ -158,6 +161,8 @@ def _at(cut: _Text, i: int, known: _Known) -> tuple[int, str | None] | None:
     if i >= len(cut.words):
         return None
     word = cut.words[i]
+    if word in _NO_MARKS and _goes_on(cut, i):
+        return None
     for form in known.by_first.get(word, ()):
         if tuple(cut.words[i : i + len(form)]) == form:
             return len(form), known.by_words[form]
@@ -166,6 +171,11 @@ def _at(cut: _Text, i: int, known: _Known) -> tuple[int, str | None] | None:
         if word.endswith(ending) and stem in known.by_words:
             return 1, known.by_words[stem]
     return None
+
+
+def _goes_on(cut: _Text, i: int) -> bool:
+    """Whether a letter is a word of a sentence: "A cat sleeps" -> True; "A", "A) True", "A is right" -> False."""
+    return i + 1 < len(cut.words) and cut.gap(i + 1).isspace() and cut.words[i + 1] not in _AFTER_A_MARK
 
 
 def _settled(cut: _Text, i: int, known: _Known) -> tuple[int, str] | None:

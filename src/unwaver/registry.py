@@ -16,6 +16,7 @@ from unwaver.errors import UsageError, near
 ROOMS: dict[str, dict[str, str]] = {
     "suites": catalog.SUITES,
     "models": catalog.MODELS,
+    "variants": catalog.VARIANTS,
     "metrics": catalog.METRICS,
     "logs": catalog.LOGS,
 }

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
 from unwaver.select import Selection, shots
 from unwaver.tasks import Form, Task, built_in, prompt_of, read_templates, segments_of, task_named, with_template
-from unwaver.types import Item, Model, Request
+from unwaver.types import Group, Item, Model, Request
 
 
 class Renderer:
@@ -58,9 +57,13 @@ class Renderer:
             self._shots[key] = shots(self._config.shots, self._selection, *key, self._config.seed)
         return prompt_of(item, form, self._shots[key])
 
-    @cached_property
-    def words(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        items = {(i.task, i.template): i for g in self._selection.groups for i in g.items}
+    def modified(self, group: Group) -> str:
+        """The field that a variant of the group's original changes."""
+        return self._tasks(group.items[0].task).modified
+
+    def words(self, groups: Sequence[Group]) -> dict[tuple[str, str], tuple[str, ...]]:
+        """What a language model writes for the labels, by task and template."""
+        items = {(i.task, i.template): i for g in groups for i in g.items}
         return {key: self.form(item).words for key, item in items.items()}
 
 

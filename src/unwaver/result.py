@@ -74,7 +74,19 @@ class Result(Sequence[Score]):
         return f"<table><tr>{cells}</tr>{lines}</table>"
 
 
+def of_free_text(block: Sequence[Score]) -> list[Score]:
+    """The means of agreement that a block of free text has: Cons_rouge1, not Cons_rouge1@0.5."""
+    names = {s.metric for s in block}
+    means = [n for n in names if n.startswith("Cons_") and f"{n}_questions" in names]
+    return [s for s in block if s.metric in means]
+
+
 def _leading(block: Sequence[Score]) -> Score:
     """P_C needs gold, Cons_lex several wordings: a bucket is led by the first number that it has."""
+    rates = [s for s in block if s.metric.startswith("r_r@") and s.given is None]
+    if rates:  # the last k, which is the one of the protocol
+        return rates[-1]
+    if texts := of_free_text(block):
+        return texts[0]
     named = [s for name in LEADING for s in block if s.metric == name]
     return next(s for s in named if s.metric not in OF_BUCKETS or s.value is not None)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from unwaver import registry
+from unwaver.averages import averages
 from unwaver.block import Block, Metric, block_of
 from unwaver.stats import Floats, estimate
 from unwaver.table import BLOCK
@@ -29,7 +30,7 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
         else:
             flags = ("identical",) if _identical_in_buckets(block) else ()
         scores += [replace(s, flags=flags) for s in _scores(block, unreadable, seed)]
-    return scores
+    return [*scores, *averages(blocks, seed)]
 
 
 def _blocks(frame: pl.DataFrame) -> list[pl.DataFrame]:
@@ -60,12 +61,14 @@ def _metrics(block: Block) -> Iterator[Metric]:
 
 
 def _score(block: Block, metric: Metric, values: Floats, accuracy: float | None, reading: str, seed: int) -> Score:
-    found = estimate(values, block.cluster, metric.reduce, share=metric.share, seed=seed)
+    found = estimate(
+        values, block.cluster, metric.reduce, share=metric.share, seed=seed, by_weight=metric.by_weight
+    )
     if metric.known:
         found = replace(found, low=None, high=None, interval=None)
     counted = int((~np.isnan(values if values.ndim == 1 else values.sum(axis=1))).sum())
     failed, not_asked = int(block.failed.sum()), int(block.not_asked.sum())
-    return Score(
+    score = Score(
         suite=block.suite,
         task=block.task,
         kind=block.kind,
@@ -89,6 +92,22 @@ def _score(block: Block, metric: Metric, values: Floats, accuracy: float | None,
         clusters=found.clusters,
         unreadable_as="skipped" if reading == "skip" else "violation",
     )
+    return _bounded(score, metric.any_of, block.epsilon)
+
+
+def _bounded(score: Score, any_of: int, epsilon: float | None) -> Score:
+    """Where the value on the right variants lies, if a share epsilon of the variants is wrong.
+
+    0.2 with epsilon 0.1 -> [(0.2 − 0.1) / 0.9, 0.2 / 0.9]; of a group with k variants any may be the wrong one.
+    """
+    value = score.value
+    if value is None or epsilon is None or not any_of:
+        return score
+    wrong = 1 - (1 - epsilon) ** any_of
+    if wrong >= 1:
+        return replace(score, bound_low=0.0, bound_high=1.0, epsilon=epsilon)
+    low, high = (value - wrong) / (1 - wrong), value / (1 - wrong)
+    return replace(score, bound_low=max(low, 0.0), bound_high=min(high, 1.0), epsilon=epsilon)
 
 
 def _complete_only(values: Floats, block: Block) -> Floats:

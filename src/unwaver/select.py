@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -13,6 +13,7 @@ from typing import Any
 from unwaver import registry
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import EXTENSIONS
+from unwaver.tasks import OPTIONS
 from unwaver.types import Group, Item, Suite
 
 
@@ -82,6 +83,9 @@ def _cases_of(name: str, options: Mapping[str, Any], opened: dict[str, Suite]) -
         suite = opened.setdefault(name, _open_own(path, options))
         yield from (Case(suite, task, kind) for task, kinds in suite.cases.items() for kind in kinds)
         return
+    if options.get("variants") and not _looks_like_file(name):
+        hint = "name a file of items; a suite has its variants already"
+        raise UsageError(f"--variants makes groups from a file, and {name} is none", hint=hint)
     suite_name, _, rest = name.strip("/").partition("/")
     if path.is_dir() and (_looks_like_file(name) or suite_name not in registry.names("suites")):
         groups = path / "groups.jsonl"
@@ -98,6 +102,11 @@ def _cases_of(name: str, options: Mapping[str, Any], opened: dict[str, Suite]) -
 
 
 def _open_own(path: Path, options: Mapping[str, Any]) -> Suite:
+    """A file of groups, or of items that variants are made of."""
+    if options.get("variants"):
+        from unwaver.suites import built
+
+        return built.suite(path, **{name: value for name, value in options.items() if value is not None})
     from unwaver.suites import own
 
     return own.suite(path, **registry.accepted(own.suite, options))
@@ -135,12 +144,12 @@ def shots(count: int, selection: Selection, task: str, template: str, seed: int)
     tested = {_question(item) for group in groups for item in group.items}
     cases = {(group.suite, group.task) for group in groups}  # paranlu/snli asks items of the task delta-snli
     free = [
-        item
+        replace(item, template=template)
         for suite in selection.suites
         for case in suite.cases
         if case == task or (suite.name, case) in cases
         for item in suite.examples(case)
-        if item.task == task and item.template == template
+        if item.task == task and (item.template == template or (template in OPTIONS and not item.template))
         if len(item.accepted) == 1 and _question(item) not in tested
     ]
     chosen = list(islice(_in_turn(free, seed), count))

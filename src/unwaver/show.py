@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unwaver.result import OF_BUCKETS, Result
+from unwaver.result import OF_BUCKETS, Result, of_free_text
 from unwaver.types import Group, Item, Score
 
 if TYPE_CHECKING:
@@ -42,6 +42,17 @@ def rows(result: Result) -> list[list[str]]:
 
 def _companions(result: Result, leading: Score) -> list[Score]:
     """What belongs beside a leading number: P_C is never shown without its pair form and its accuracies."""
+    if leading.metric.startswith("r_r@"):
+        k = leading.metric.partition("@")[2]
+        found = [
+            _beside(result, leading, name) for name in (f"r_s@{k}", *(["r_r@1", "r_s@1"] if k != "1" else []))
+        ]
+        return [s for s in found if s is not None]
+    texts = of_free_text([s for s in result.scores if _same_block(s, leading)])
+    if leading in texts:
+        beside = [f"{s.metric}{end}" for s in texts for end in ("", "_repeat") if (s, end) != (leading, "")]
+        beside += ["majority_share", "accuracy_rouge1", "accuracy_contains"]
+        return [s for name in beside if (s := _beside(result, leading, name)) is not None]
     agree = [_beside(result, leading, n) for n in ("Cons_lex", "Cons_lex_repeat") if n != leading.metric]
     agreeing = [s for s in agree if s is not None and s.value is not None]
     if leading.metric != "P_C":
@@ -84,11 +95,12 @@ def _chance(result: Result, s: Score) -> float | None:
 
 def _beside(result: Result, s: Score, metric: str) -> Score | None:
     """Another metric of the same block."""
-    same = (s.suite, s.task, s.kind, s.model, s.method)
-    for other in result.scores:
-        if other.metric == metric and (other.suite, other.task, other.kind, other.model, other.method) == same:
-            return other
-    return None
+    return next((other for other in result.scores if other.metric == metric and _same_block(other, s)), None)
+
+
+def _same_block(one: Score, other: Score) -> bool:
+    fields = ("suite", "task", "kind", "model", "method")
+    return all(getattr(one, name) == getattr(other, name) for name in fields)
 
 
 def print_result(result: Result, console: Console) -> None:
@@ -195,7 +207,7 @@ def remarks(result: Result) -> list[str]:
                 f"{name}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – {percent(s.high)}] over "
                 f"{s.counted:,} of {s.groups:,} groups if those with an unreadable answer are left out"
             )
-    lines += _about_buckets(result)
+    lines += _about_buckets(result) + _about_variants(result)
     leading = result.leading()
     relations = [s for s in leading if s.metric not in OF_BUCKETS]
     if any(s.accuracy is None and s.groups > s.failed + s.not_asked for s in relations):
@@ -209,6 +221,22 @@ def remarks(result: Result) -> list[str]:
     if not_asked:
         lines.append(f"{not_asked:,} groups could not be scored: not every item was asked or answered.")
     return lines + _notes(result.run.get("notes", {}))
+
+
+def _about_variants(result: Result) -> list[str]:
+    """How the variants were certified, and what wrong ones among them would do to the numbers."""
+    from unwaver.audit import as_text
+
+    lines = [
+        f"{found['case']} ({found['model']}): {as_text(found)}" for found in result.run.get("certification", ())
+    ]
+    for s in result.leading():
+        if s.epsilon:
+            lines.append(
+                f"{s.suite}/{s.task}/{s.kind}: if {percent(s.epsilon)} % of the variants are wrong, {s.metric} on "
+                f"the right ones lies between {percent(s.bound_low)} and {percent(s.bound_high)} %"
+            )
+    return lines
 
 
 def _about_buckets(result: Result) -> list[str]:
@@ -265,7 +293,9 @@ def print_group(group: Group, answers: Mapping[str, Mapping[str, Any]], console:
     console.print(Text(safe(title), style="bold"))
     first = group.items[0]
     for item in group.items:
-        said = answers.get(item.id, {})
+        if item.id not in answers:  # judges and variants that do not count: audit.jsonl has them
+            continue
+        said = answers[item.id]
         console.print(Text.assemble("  ", (f"{item.role:<11}", "dim"), _said(item, said)))
         for name, text in item.fields.items():
             before = first.fields.get(name, "") if item.role == "variant" else text

@@ -42,22 +42,31 @@ def mean(sums: Floats) -> Floats:
 
 
 def estimate(
-    values: Floats, clusters: Ints, reduce: Reduce | None = None, *, share: bool = True, seed: int = 0
+    values: Floats,
+    clusters: Ints,
+    reduce: Reduce | None = None,
+    *,
+    share: bool = True,
+    seed: int = 0,
+    by_weight: Reduce | None = None,
 ) -> Estimate:
     """Reduce one value (or one row of statistics) per group, NaN where the metric does not apply.
 
     `reduce` gets the column sums with the number of groups as the last column; None is the mean. `share`
-    says that the value lies between 0 and 1. Clusters are numbered from 0.
+    says that the value lies between 0 and 1. Clusters are numbered from 0. `by_weight` stands in for `reduce`
+    where the value is no function of sums: it gets the weights of all groups, 0 for those that do not apply.
     """
     table = values[:, None] if values.ndim == 1 else values
-    counted = ~np.isnan(table).any(axis=1)
+    counted = np.asarray(~np.isnan(table).any(axis=1))
     n = int(counted.sum())
     if n == 0:
         return NOTHING
     table, clusters = table[counted], clusters[counted]
     sizes = np.bincount(clusters)
     units = int(np.count_nonzero(sizes))
-    if reduce is None and units == n and _zeros_and_ones(table[:, 0]):
+    if by_weight is not None:
+        return _by_weight(by_weight, counted, clusters, units, seed)
+    if reduce is None and by_weight is None and units == n and _zeros_and_ones(table[:, 0]):
         hits = int(table[:, 0].sum())
         return Estimate(hits / n, *binomial(hits, n), units, "exact")
     sums = _sums_by(clusters, len(sizes), np.column_stack([table, np.ones(n)]))[sizes > 0]
@@ -71,6 +80,29 @@ def estimate(
         return Estimate(value, None, None, units, None)
     low, high = bootstrap(sums, function, seed)
     return Estimate(value, min(low, value), max(high, value), units, "bootstrap")
+
+
+def _by_weight(function: Reduce, counted: NDArray[np.bool_], clusters: Ints, units: int, seed: int) -> Estimate:
+    value = float(function(counted.astype(np.float64)))
+    if np.isnan(value):
+        return Estimate(None, None, None, units, None)
+    if units < 2:
+        return Estimate(value, None, None, units, None)
+    unit = np.unique(clusters, return_inverse=True)[1]
+    random = np.random.default_rng(seed)
+    draws = np.empty(DRAWS)
+    weights = np.zeros(len(counted))
+    for n in range(DRAWS):
+        weights[counted] = np.bincount(random.integers(0, units, units), minlength=units)[unit]
+        draws[n] = function(weights)
+    low, high = _interval(draws)
+    return Estimate(value, min(low, value), max(high, value), units, "bootstrap")
+
+
+def _interval(draws: Floats) -> tuple[float, float]:
+    tail = 100 * (1 - LEVEL) / 2
+    low, high = np.nanpercentile(draws, [tail, 100 - tail])
+    return float(low), float(high)
 
 
 def _zeros_and_ones(values: Floats) -> bool:
@@ -93,9 +125,7 @@ def bootstrap(sums: Floats, reduce: Reduce, seed: int = 0) -> tuple[float, float
         sums = _bundles(sums, seed)
     with np.errstate(invalid="ignore", divide="ignore"):
         draws = reduce(_weights(len(sums), seed) @ sums)
-    tail = 100 * (1 - LEVEL) / 2
-    low, high = np.nanpercentile(draws, [tail, 100 - tail])
-    return float(low), float(high)
+    return _interval(draws)
 
 
 def _bundles(sums: Floats, seed: int) -> Floats:

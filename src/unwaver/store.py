@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from unwaver.errors import StoreError, StoreFull
 from unwaver.types import Answer
@@ -37,6 +40,7 @@ CREATE TABLE IF NOT EXISTS asked (
 ) WITHOUT ROWID;
 """
 
+Result = TypeVar("Result")
 Asked = tuple[int, str, int, str]  # model number, item id, replicate, key
 
 
@@ -48,7 +52,7 @@ class Store:
                 self._db = sqlite3.connect(_read_only(path), uri=True, timeout=BUSY_SECONDS)
             else:
                 self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-                self._prepare()
+                _patiently(self._prepare)
             self._check_version()
 
     def _prepare(self) -> None:
@@ -120,13 +124,17 @@ class Store:
         with self._explained():
             for start in range(0, len(keys), CHUNK):
                 part = keys[start : start + CHUNK]
-                rows += self._db.execute(f"{query} ({','.join('?' * len(part))})", part)
+                wanted = f"{query} ({','.join('?' * len(part))})"
+                rows += _patiently(partial(self._fetch, wanted, part))
         return rows
+
+    def _fetch(self, query: str, values: Sequence[str]) -> list[Any]:
+        return self._db.execute(query, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         # IMMEDIATE: a transaction that begins by reading could not be upgraded while another process writes.
-        self._db.execute("BEGIN IMMEDIATE")
+        _patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
         try:
             yield
         except BaseException:
@@ -141,6 +149,20 @@ class Store:
             yield
         except sqlite3.Error as e:
             _explain(e, self.path, self._read_only)
+
+
+def _patiently(step: Callable[[], Result]) -> Result:
+    """Try again while another process is in the way. SQLite's own patience does not cover everything: making a
+    file, setting it to WAL mode and recovering its log can fail at once."""
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return step()
+        except sqlite3.OperationalError as e:
+            busy = (getattr(e, "sqlite_errorname", "") or "").startswith("SQLITE_BUSY")
+            if not busy or time.monotonic() > end:
+                raise
+        time.sleep(random.uniform(0.001, 0.05))
 
 
 def _read_only(path: Path) -> str:

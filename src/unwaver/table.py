@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
 
+from unwaver.certify import Reading, Status, counted, is_plain, reading_of
 from unwaver.errors import DataError, near
+from unwaver.extract import reader as text_reader
 from unwaver.files import Where, read_rows, shown
 from unwaver.groups import KINDS, expect_of
 from unwaver.read import read_labels
-from unwaver.types import Answer, Expect, Group
+from unwaver.references import Referenced, accurate_all, contains, rouge1
+from unwaver.types import Answer, Expect, Group, Item
 
 SCHEMA: dict[str, Any] = {
     "suite": pl.String,
@@ -40,6 +43,15 @@ SCHEMA: dict[str, Any] = {
     "truncated": pl.Boolean,
     "weight": pl.Float64,  # of the group, where groups were not drawn evenly; null: none
 }
+# only where a group needs them
+OPTIONAL: dict[str, Any] = {
+    "keep": pl.Int64,  # how many certified variants count
+    "epsilon": pl.Float64,  # an upper limit of the share of wrong variants
+    "text": pl.String,  # what differs between original and variants
+    "embedding_distance": pl.Float64,  # of a variant to its original
+    "right_by": pl.String,  # how free text was judged: rouge1, contains
+}
+ROUGE1, CONTAINS = "rouge1", "contains"
 REQUIRED = ("group", "kind", "role", "label")
 ROLES = ("original", "variant", "conclusion", "test")
 STATUSES = ("answered", "unreadable", "failed", "not_asked")
@@ -56,20 +68,23 @@ def table_of(
     method: str,
     replicates: int = 1,
     normalise: bool = False,
+    read: str = "text",
 ) -> pl.DataFrame:
     """The answers of one model about these groups: `answers` by (item id, replicate).
 
     `words` are what a language model writes for the labels, by (task, template). `normalise` divides the
     log-probability of each choice by its number of tokens before the greatest is taken.
     """
+    told = reader(answers, words, normalise, read)
     rows = [
-        (group, item, replicate, answers.get((item.id, replicate)))
+        (group, item, replicate, reading, answers.get((item.id, replicate)))
         for group in groups
         for replicate in range(replicates)
-        for item in group.items
+        for item, reading in _counted(group, told, replicate)
     ]
-    read = [_read(item.choices, words.get((item.task, item.template), ()), a, normalise) for _, item, _, a in rows]
-    return pl.DataFrame(
+    free = [n for n, (_, item, *_) in enumerate(rows) if not item.choices and item.accepted]
+    judged = _right_texts(rows, free) if free else []
+    table = pl.DataFrame(
         {
             "suite": [g.suite for g, *_ in rows],
             "task": [g.task for g, *_ in rows],
@@ -81,20 +96,106 @@ def table_of(
             "cluster": [g.cluster or g.id for g, *_ in rows],
             "item": [i.id for _, i, *_ in rows],
             "role": [i.role for _, i, *_ in rows],
-            "replicate": [r for _, _, r, _ in rows],
-            "label": [label for label, _ in read],
+            "replicate": [r for _, _, r, *_ in rows],
+            "label": [reading.label for *_, reading, _ in rows],
             "gold": [list(i.accepted) or None for _, i, *_ in rows],
-            "right": [None] * len(rows),
-            "probs": [probs for _, probs in read],
-            "status": [_status(a, label) for (*_, a), (label, _) in zip(rows, read, strict=True)],
+            "right": judged or [None] * len(rows),
+            "probs": [reading.probs for *_, reading, _ in rows],
+            "status": [reading.status for *_, reading, _ in rows],
             "truncated": [a is not None and a.truncated for *_, a in rows],
             "weight": [None] * len(rows),
         },
         schema=SCHEMA,
     )
+    extra = _extra_columns([(g, i) for g, i, *_ in rows], told)
+    if free:
+        chosen = set(free)
+        ways = [(ROUGE1 if i.rejected else CONTAINS) if n in chosen else None for n, (_, i, *_) in enumerate(rows)]
+        extra["right_by"] = pl.Series("right_by", ways, dtype=pl.String)
+    return table.with_columns(**extra)
 
 
-def _status(answer: Answer | None, label: str | None) -> str:
+def _right_texts(rows: Sequence[Any], free: Sequence[int]) -> list[float | None]:
+    """Whether free texts are right: closer to a true reference than to every false one, or, where only right
+    answers are known, whether one of them stands in the text. Unreadable is wrong."""
+    found: list[float | None] = [None] * len(rows)
+    held = [Referenced(rows[n][3].label or "", rows[n][1].accepted, rows[n][1].rejected) for n in free]
+    closer = accurate_all(held, rouge1)
+    for n, answer, near_true in zip(free, held, closer, strict=True):
+        if rows[n][3].status in ("failed", "not_asked"):
+            continue
+        right = near_true if near_true is not None else contains(answer.text, answer.true)
+        found[n] = float(right)
+    return found
+
+
+def reader(
+    answers: Mapping[tuple[str, int], Answer],
+    words: Mapping[tuple[str, str], Sequence[str]],
+    normalise: bool,
+    read: str = "text",
+) -> Callable[[Item, int], Reading]:
+    """How the answers about items read. A judge is asked once, however many replicates there are.
+
+    `read` says what of a free text is the answer: see unwaver.extract.
+    """
+    extract = text_reader(read)
+
+    def told(item: Item, replicate: int) -> Reading:
+        answer = answers.get((item.id, 0 if item.role == "judge" else replicate))
+        label, probs = _read(item.choices, words.get((item.task, item.template), ()), answer, normalise, extract)
+        return Reading(_status(answer, label), label, probs)
+
+    return told
+
+
+def _counted(group: Group, told: Callable[[Item, int], Reading], replicate: int) -> Iterator[tuple[Item, Reading]]:
+    """The items of a group that stand in the table, and how they read."""
+    if is_plain(group):
+        yield from ((item, told(item, replicate)) for item in group.items)
+        return
+
+    def read(item: Item) -> Reading:
+        return told(item, replicate)
+
+    yield from ((item, reading_of(group, item, read)) for item in counted(group, read))
+
+
+def _extra_columns(
+    rows: Sequence[tuple[Group, Item]], told: Callable[[Item, int], Reading]
+) -> dict[str, pl.Series]:
+    """The columns of OPTIONAL that some group needs."""
+    groups = {id(group): group for group, _ in rows}.values()
+    columns: dict[str, Sequence[object]] = {}
+    if any(group.epsilon is not None for group in groups):
+        columns["epsilon"] = [group.epsilon for group, _ in rows]
+    if any(group.kind == "fooling" for group in groups):
+        distances = {
+            item.about: 1 - _cosine(told(item, 0))
+            for group in groups
+            for item in group.items
+            if item.role == "judge" and not item.accepted and told(item, 0).probs
+        }
+        columns["keep"] = [group.keep for group, _ in rows]
+        columns["text"] = [_changed_text(group, item) for group, item in rows]
+        columns["embedding_distance"] = [distances.get(item.id) for _, item in rows]
+    return {name: pl.Series(name, values, dtype=OPTIONAL[name]) for name, values in columns.items()}
+
+
+def _cosine(reading: Reading) -> float:
+    """A model that embeds gives the last choice, "same", the probability (1 + cosine) / 2."""
+    return 2 * (reading.probs or [0.5])[-1] - 1
+
+
+def _changed_text(group: Group, item: Item) -> str:
+    """The texts of the fields in which the variants differ from the original."""
+    first = group.items[0].fields
+    others = [i.fields for i in group.items if i.role == "variant"]
+    changed = [name for name in first if any(other.get(name) != first[name] for other in others)]
+    return " ".join(item.fields[name] for name in changed)
+
+
+def _status(answer: Answer | None, label: str | None) -> Status:
     if answer is None:
         return "not_asked"
     if answer.error is not None:
@@ -103,7 +204,11 @@ def _status(answer: Answer | None, label: str | None) -> str:
 
 
 def _read(
-    choices: Sequence[str], words: Sequence[str], answer: Answer | None, normalise: bool
+    choices: Sequence[str],
+    words: Sequence[str],
+    answer: Answer | None,
+    normalise: bool,
+    extract: Callable[[str], str | None],
 ) -> tuple[str | None, list[float] | None]:
     """The label that an answer gives, and the probabilities of the choices."""
     if answer is None or answer.error is not None:
@@ -114,7 +219,7 @@ def _read(
     probs = softmax(scores) if scores and len(scores) == len(choices) else None
     if answer.text is not None:
         if not choices:  # free text: the words themselves are the answer
-            return answer.text.strip() or None, None
+            return extract(answer.text), None
         return read_labels([answer.text], choices, words)[0], probs
     if probs is None:
         return None, None

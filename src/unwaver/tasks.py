@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,16 @@ class Form:
     words: tuple[str, ...]
     version: str = "1"
     indicators: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)  # label -> what stands after its mark in the list
+
+
+CALM = "calm"
+# forms that list the labels as options, with the marks before them; the mark at place i stands for choices[i]
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "options": tuple(string.ascii_uppercase),
+    "options_small": tuple(string.ascii_lowercase),
+    "options_number": tuple(str(n) for n in range(1, 27)),
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,19 @@ class Task:
     invalid: Mapping[str, str] = field(default_factory=dict)
 
     def form_of(self, item: Item) -> Form:
-        return self.form if not item.template else self.forms[item.template]
+        return self.form_named(item.template)
+
+    def form_named(self, name: str) -> Form:
+        """The form of that name, written down or made of the task's own one ("")."""
+        if not name:
+            return self.form
+        if name in OPTIONS:
+            return options_form(self, self.form, OPTIONS[name])
+        if name in self.forms:
+            return self.forms[name]
+        if name == CALM:
+            return _calm_form(self)
+        raise UsageError(f"{self.name} has no form {name}", hint=near(name, {CALM, *OPTIONS, *self.forms}))
 
     def check_relation(self, kind: str) -> None:
         """Refuse a relation that does not hold for this task, with the reason."""
@@ -78,8 +101,11 @@ def plain_task(name: str, fields: Sequence[str], labels: Sequence[str]) -> Task:
     return Task(name, "own", tuple(fields), fields[-1], tuple(labels), form)
 
 
-def parse_tasks(entries: Mapping[str, Any], file: str | Path | None = None) -> dict[str, Task]:
-    tasks: dict[str, Task] = {}
+def parse_tasks(
+    entries: Mapping[str, Any], file: str | Path | None = None, known: Mapping[str, Task] | None = None
+) -> dict[str, Task]:
+    """The tasks by name. One may be `like` another above it, or like one that is `known`."""
+    tasks: dict[str, Task] = dict(known or {})
     for name, entry in entries.items():
         if "like" in entry:
             if entry["like"] not in tasks:
@@ -133,6 +159,54 @@ def _form(entry: Mapping[str, Any], base: Form | None) -> Form:
         words=tuple(words),
         version=str(entry.get("version", version)),
         indicators=tuple(entry.get("indicators", ())),
+    )
+
+
+# --- forms made of the task's own ---------------------------------------------------------------------------
+
+
+def options_form(task: Task, base: Form, marks: Sequence[str]) -> Form:
+    """The form with a list of options after the question, in the order of the item's choices:
+
+    A. True
+    B. Neither
+    C. False
+    Answer with the letter of the right option.
+    """
+    if not 2 <= len(task.labels) <= len(marks):
+        raise UsageError(
+            f"options need 2 to {len(marks)} labels, {task.name} has {len(task.labels)}",
+            hint="give all items of the task the same labels",
+        )
+    mark = "number" if marks[0] == "1" else "letter"
+    written = task.forms.get("options") if base is task.form else None
+    prompt = written.prompt.replace("{mark}", mark) if written else _with_options(base.prompt, mark)
+    shown = dict(zip(task.labels, base.words, strict=True))
+    return replace(base, prompt=prompt, words=tuple(marks[: len(task.labels)]), options=shown)
+
+
+def _with_options(prompt: str, mark: str) -> str:
+    """The last line stays the last, if it is one like "Answer:"; a line "Answer with Yes or No" goes."""
+    lines = prompt.split("\n")
+    cue = lines.pop() if re.fullmatch(r"[^{}]*[:\uff1a]\s*", lines[-1]) else "Answer:"
+    kept = [line for line in lines if not line.startswith("Answer with ")]
+    return "\n".join([*kept, "{option_list}", f"Answer with the {mark} of the right option.", cue])
+
+
+def _calm_form(task: Task) -> Form:
+    """CALM's format for a task of two fields that has none written down: their names are the indicators."""
+    lines = task.form.prompt.split("\n")
+    texts = [line for line in lines if _FIELD.search(line)]
+    if len(task.fields) != 2 or not all(line.endswith("}") for line in texts):
+        raise UsageError(
+            f"{task.name} has no form calm, and none can be made of its prompt",
+            hint=f"write [{task.name}.forms.calm] with two indicators and a prompt with {{first}} and {{second}}",
+        )
+    return replace(
+        task.form,
+        segments=("{first}", "{second}"),
+        prompt="\n".join(["{first} {second}", *(line for line in lines if line not in texts)]),
+        indicators=tuple(name.replace("_", " ").capitalize() for name in task.fields),
     )
 
 
@@ -191,6 +265,8 @@ def with_template(form: Form, task: Task, templates: Mapping[str, Mapping[str, A
     entry = templates.get(task.name) or templates.get("*")
     if not entry:
         return form
+    if form.options:  # the marks stay: the words of the template are what stands after them
+        return options_form(task, with_template(task.form, task, templates), form.words)
     words = tuple(entry.get("words", form.words))
     if len(words) != len(task.labels):
         raise UsageError(
@@ -207,5 +283,12 @@ def segments_of(item: Item, form: Form) -> tuple[str, ...]:
 
 def prompt_of(item: Item, form: Form, shots: Sequence[tuple[Item, str]] = ()) -> str:
     """The prompt, after solved examples in the same form: `shots` are (item, label)."""
-    solved = [f"{fill(form.prompt, s.fields)} {form.words[s.choices.index(label)]}\n\n" for s, label in shots]
-    return "".join(solved) + fill(form.prompt, item.fields)
+    solved = [f"{_question(s, form)} {form.words[s.choices.index(label)]}\n\n" for s, label in shots]
+    return "".join(solved) + _question(item, form)
+
+
+def _question(item: Item, form: Form) -> str:
+    if not form.options:
+        return fill(form.prompt, item.fields)
+    listed = [f"{mark}. {form.options[c]}" for mark, c in zip(form.words, item.choices, strict=True)]
+    return fill(form.prompt, {**item.fields, "option_list": "\n".join(listed)})

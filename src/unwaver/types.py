@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-Role = Literal["original", "variant", "conclusion"]
+Role = Literal["original", "variant", "conclusion", "judge"]
 Expect = Literal["same", "different", "implied", "bucket"]
 
 
@@ -22,6 +22,10 @@ class Item:
     `fields` are the texts by name; `template` names how they become segments (for classifiers) and a
     prompt (for language models), the task's own by default. `accepted` is a set: "not entailment"
     accepts two labels; empty means that the right answer is not known.
+
+    A variant may have to be certified: by items of the role judge that are `about` it, whose accepted answer
+    (with a probability of `at_least`) says that it is one; or by someone who has looked at it (`certified`).
+    `judge` is the model that answers, "self" for the one under test.
     """
 
     id: str
@@ -32,6 +36,10 @@ class Item:
     accepted: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
     template: str = ""
+    judge: str = ""
+    about: str = ""
+    at_least: float = 0.0
+    certified: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,8 @@ class Group:
     """Items that must stand in one relation: original first, or premises first and the conclusion last.
 
     `cluster` names the connected component of groups that share an original: the unit that intervals
-    resample. "" means that the group stands alone.
+    resample. "" means that the group stands alone. `keep` is how many certified variants count, the first of
+    them; None is all. `epsilon` is an upper limit of the share of wrong variants among groups made like this one.
     """
 
     id: str
@@ -50,6 +59,8 @@ class Group:
     items: tuple[Item, ...]
     cluster: str = ""
     tag: str = ""
+    keep: int | None = None
+    epsilon: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +152,10 @@ class Score:
     clusters: int = 0
     unreadable_as: Literal["violation", "skipped"] = "violation"
     flags: tuple[str, ...] = field(default=())
+    # if a share epsilon of the groups holds a wrong variant, the value on the right ones lies between the bounds
+    bound_low: float | None = None
+    bound_high: float | None = None
+    epsilon: float | None = None
 
 
 @dataclass(frozen=True)

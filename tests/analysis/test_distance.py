@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unwaver.analysis.distance import cosine_similarity, jaccard_distance, lexical_distance, word_distance, words
 from unwaver.analysis.paraphrases import distances, read_annotations
+from unwaver.distance import cosine_similarity, jaccard_distance, lexical_distance, word_distance, words
 from unwaver.errors import DataError
 from unwaver.suites import paranlu
 from unwaver.types import Group, Item

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import Server, backend_named
+from server import Raw, Server, backend_named
 
 SECRET = "sk-secret-0123456789"
 QUICK = ["--model-arg", "timeout=2", "--model-arg", "backoff=0.01"]
@@ -63,6 +63,27 @@ def test_a_server_that_never_recovers(unwaver: Any, tmp_path: Path) -> None:
         done = run(unwaver, server, "sample/snli", *options)
         assert done.returncode == 0, done.stderr
         assert len(server.bodies) == 66 - stored
+
+
+def test_stop_strings_and_sampled_replicates(unwaver: Any, tmp_path: Path) -> None:
+    """A server that draws by the seed it is given: each replicate has one of its own, and a text ends at the stop."""
+
+    def drawn(_number: int, body: dict[str, Any], _headers: dict[str, str]) -> Raw:
+        text = ("True" if body["seed"] % 2 else "False") + "\nThat is False, I think."
+        return Raw(200, {"choices": [{"message": {"content": text}, "finish_reason": "length"}]})
+
+    options = ["--replicates", 3, "--seed", 5, "--model-arg", "temperature=0.7", "--model-arg", r"stop=\n"]
+    with Server(script=drawn) as server:
+        done = run(unwaver, server, "sample/snli/semantic", "--limit", 4, *options, *QUICK)
+        assert done.returncode == 0, done.stderr
+        asked = [(body["messages"][-1]["content"], body["seed"]) for body in server.bodies]
+        assert len(asked) == len(set(asked)) == 3 * len({prompt for prompt, _ in asked})
+        assert {seed for _, seed in asked} == {5, 6, 7}
+        assert {tuple(body["stop"]) for body in server.bodies} == {("\n",)}
+    stored = sqlite3.connect(tmp_path / "r" / "answers.sqlite").execute("SELECT * FROM answers").fetchall()
+    told = json.dumps(stored, default=str)
+    assert "True" in told
+    assert "I think" not in told, "what stands after a stop string is not kept"
 
 
 def test_cost_cap(unwaver: Any, tmp_path: Path) -> None:

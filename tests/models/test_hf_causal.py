@@ -288,6 +288,29 @@ def test_damaged_weights(tmp_path: Path) -> None:
         opened(folder).load()
 
 
+def test_weights_that_are_missing(tmp_path: Path) -> None:
+    """transformers would fill them with random numbers."""
+    from safetensors.torch import load_file, save_file
+
+    folder = tiny.saved(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["model.layers.1.mlp.up_proj.weight"]
+    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ModelError, match=r"lacks 1 of its weights: model\.layers\.1\.mlp\.up_proj\.weight"):
+        opened(folder).load()
+
+
+def test_a_tokenizer_without_its_vocabulary(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    folder = tiny.saved(tmp_path)
+    empty = Tokenizer(models.WordLevel({"<s>": 0}, unk_token="<s>"))
+    PreTrainedTokenizerFast(tokenizer_object=empty, unk_token="<s>").save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="has no vocabulary"):
+        opened(folder).load()
+
+
 def test_out_of_memory_says_what_to_do(plain: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = opened(plain)
     model.load()
@@ -337,7 +360,7 @@ def test_sampled_text_depends_on_seed_and_replicate_not_on_the_batch(plain: str)
 
 def test_variants_do_not_share_their_random_numbers(plain: str) -> None:
     """With one stream for all prompts, prompts with like predictions would agree by construction."""
-    from unwaver.models.hf_text import Sampler, draw_name
+    from unwaver.models.hf_generate import Sampler, draw_name
 
     even = torch.zeros(40, 50)
     names = [draw_name(0, 0, f"prompt {i}") for i in range(40)]
@@ -346,7 +369,7 @@ def test_variants_do_not_share_their_random_numbers(plain: str) -> None:
 
 
 def test_top_p_leaves_out_the_tail() -> None:
-    from unwaver.models.hf_text import Sampler
+    from unwaver.models.hf_generate import Sampler
 
     scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().repeat(400, 1)
     names = [str(i) for i in range(400)]
@@ -354,6 +377,22 @@ def test_top_p_leaves_out_the_tail() -> None:
     assert all_of_them.tolist() == pytest.approx([0.5, 0.3, 0.15, 0.05], abs=0.08)
     nucleus = Sampler(torch, names, 1.0, 0.6)(None, scores).argmax(-1).bincount(minlength=4) / 400
     assert nucleus.tolist() == pytest.approx([0.625, 0.375, 0, 0], abs=0.08)
+
+
+def test_few_shot_texts_in_a_chat_are_those_of_transformers(with_chat: str) -> None:
+    model = opened(with_chat, method="generate", max_tokens=8, batch_tokens=64)
+    shots = "Q: is it so? A: no, it is not. Q: or is it? A: it may be so. "
+    prompts = [shots + end for end in ("Q: no? A:", "Q: a? A:", "Q: is it? A:", "")]
+    answers = ask(model, *(request(p) for p in prompts))
+    _, lm = model._loaded  # type: ignore[misc]
+    assert model._writer is not None
+    assert model._writer.reader is not None
+    for prompt, answer in zip(prompts, answers, strict=True):
+        (ids,) = model.tokens.encode([model.tokens.render(prompt)])
+        assert 64 < len(ids) < 96 - 8
+        whole = torch.tensor([ids])
+        out = lm.generate(whole, attention_mask=torch.ones_like(whole), do_sample=False, max_new_tokens=8)
+        assert answer.text == model.tokens.tokenizer.decode(out[0, len(ids) :].tolist(), skip_special_tokens=True)
 
 
 def test_a_long_prompt_leaves_room_to_write(plain: str) -> None:

@@ -92,6 +92,33 @@ def test_greedy_text_is_that_of_transformers(folder: str) -> None:
         assert answer.finish in ("stop", "length")
 
 
+@pytest.mark.parametrize(
+    ("options", "theirs"),
+    [
+        ({"num_beams": 3}, {"num_beams": 3}),
+        ({"no_repeat_ngram": 1}, {"no_repeat_ngram_size": 1}),
+        ({"num_beams": 2, "no_repeat_ngram": 2}, {"num_beams": 2, "no_repeat_ngram_size": 2}),
+    ],
+)
+def test_beams_and_no_repeated_ngrams(folder: str, options: dict[str, int], theirs: dict[str, int]) -> None:
+    model = opened(folder, method="generate", max_tokens=6, **options)
+    answers = ask(model, *(request(p) for p in PROMPTS))
+    _, lm = model._loaded  # type: ignore[misc]
+    for prompt, answer in zip(PROMPTS, answers, strict=True):
+        ids = torch.tensor([model.tokens.tokenizer(prompt)["input_ids"]])
+        new = lm.generate(ids, do_sample=False, max_new_tokens=6, **theirs)[0, 1:].tolist()
+        assert answer.text == model.tokens.tokenizer.decode(new, skip_special_tokens=True)
+
+
+def test_a_text_ends_before_a_stop_string(folder: str) -> None:
+    whole = ask(opened(folder, method="generate", max_tokens=12), *(request(p) for p in PROMPTS))
+    stop = next(c for a in whole for c in (a.text or "")[1:] if c != "\ufffd")
+    cut = ask(opened(folder, method="generate", max_tokens=12, stop=[stop]), *(request(p) for p in PROMPTS))
+    for short, long in zip(cut, whole, strict=True):
+        assert short.text == (long.text or "").split(stop)[0]
+        assert short.finish == ("stop" if stop in (long.text or "") else long.finish)
+
+
 def test_sampled_text_does_not_depend_on_the_batch(folder: str) -> None:
     model = opened(folder, method="generate", temperature=1.0, max_tokens=6)
     requests = [request(p, replicate=r) for p in PROMPTS for r in range(2)]

@@ -111,6 +111,36 @@ def test_a_seed_counts_only_where_something_is_drawn(opened):
     assert opened("http://localhost:1/v1", seed=3, temperature=0.5).settings["seed"] == 3
 
 
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_text_ends_before_a_stop_string_whether_the_server_knows_it_or_not(opened, stops):
+    with Server(lambda prompt: "Yes.\nQ: and now?\nEND", stops=stops) as server:
+        model = opened(server, stop=r"END|\n")
+        [answer] = answers(model, requests(1))
+        [other] = answers(opened(server), requests(1))
+    assert (answer.text, answer.finish) == ("Yes.", "stop")
+    assert other.text == "Yes.\nQ: and now?\nEND"
+    assert server.bodies[0]["stop"] == ["\n", "END"]
+    assert "stop" not in server.bodies[1]
+
+
+def test_the_settings_are_what_they_were_without_stop_strings(opened):
+    plain = opened("http://localhost:1/v1")
+    assert plain.settings == {
+        "method": "generate", "system": None, "temperature": 0.0, "top_p": 1.0, "max_tokens": 16, "seed": None,
+    }  # fmt: skip
+    assert opened("http://localhost:1/v1", stop="a").settings == {**plain.settings, "stop": ["a"]}
+    assert "stop" not in opened("http://localhost:1/v1", stop="a", method="logprob").settings
+    with pytest.raises(UsageError, match="is empty"):
+        opened("http://localhost:1/v1", stop="a|")
+
+
+def test_how_it_decodes(opened):
+    assert opened("http://localhost:1/v1").decoding == ""
+    assert opened("http://localhost:1/v1", method="logprob", temperature=1.0).decoding == ""
+    nucleus = opened("http://localhost:1/v1", temperature=0.7, top_p=0.9)
+    assert (nucleus.method, nucleus.decoding) == ("generate", "nucleus top_p 0.9 temperature 0.7")
+
+
 def test_options_as_a_command_line_gives_them():
     given = {"base_url": "http://h/v1", "method": "logprob", "timeout": "2", "retries": "1", "top_p": "0.5"}
     bound = registry.bind(openai.open_model, {**given, "extra": '{"top_k": 1}'}, "openai/m")

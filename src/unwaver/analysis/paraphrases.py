@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from unwaver.analysis.distance import cosine_similarity, jaccard_distance, lexical_distance
 from unwaver.analysis.trees import syntactic_distance
+from unwaver.distance import cosine_similarity, jaccard_distance, lexical_distance
 from unwaver.errors import DataError
 from unwaver.files import read_rows
 from unwaver.types import Group, Item

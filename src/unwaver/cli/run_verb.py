@@ -22,10 +22,40 @@ _EXAMPLE = {
     "--model-arg": "temperature=0.7",
     "--map": "neutral=not_entailment",
     "--column": "original=question",
+    "--writer-arg": "temperature=0.6",
 }
 
 
-def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+def variant_options(command: Any) -> Any:
+    """What run and build share: how variants are written, judged and kept."""
+    for option in reversed(_VARIANT_OPTIONS):
+        command = option(command)
+    return command
+
+
+_VARIANT_OPTIONS = (
+    click.option("--writer", help="Who paraphrases: rules, bank/FILE, or a model (hf/PATH, openai/NAME)."),
+    click.option(
+        "--writer-arg", "writer_args", multiple=True, metavar="KEY=VALUE", help="An option of the writer."
+    ),
+    click.option(
+        "--judge",
+        "judges",
+        multiple=True,
+        metavar="KIND=…",
+        help="What a paraphrase must pass: entail=self or entail=hf/PATH, same=hf/PATH@0.8, distance=0.1:0.9 …",
+    ),
+    click.option("--k", type=int, help="Keep so many certified paraphrases of an item. [5; a bank: what it has]"),
+    click.option("--tries", type=int, help="Ask a writing model at most so often for an item. [2 × k]"),
+    click.option("--encoder", type=click.Path(), help="An encoder that measures how far paraphrases are."),
+    click.option("--lang", default="en", show_default=True, help="The language of negate, antonym and rules."),
+    click.option("--antonyms", type=click.Path(), help="A file of antonyms. [WordNet, if there is one]"),
+    click.option("--review", type=click.Path(), help="A review sheet that a person has filled in."),
+    click.option("--epsilon", type=float, help="The share of wrong variants to allow for, if no review tells."),
+)
+
+
+def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     """("a=1", "b=2") -> {"a": "1", "b": "2"}"""
     pairs = {}
     for value in values:
@@ -55,6 +85,24 @@ def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
 @click.option(
     "--map", "label_map", multiple=True, metavar="MODEL=TASK", help="A classifier's label in the task's words."
 )
+@click.option(
+    "--agree",
+    multiple=True,
+    metavar="NAME[=MODEL]",
+    help="Free text: how answers are compared. [exact, normalised]",
+)
+@click.option(
+    "--decode",
+    multiple=True,
+    metavar="NAME",
+    help="How text is written: greedy, nucleus, sample, beam; each is run.",
+)
+@click.option(
+    "--read",
+    default="text",
+    show_default=True,
+    help="Free text: what of it is the answer: number, last_line, json …",
+)
 @click.option("--replicates", type=int, default=1, help="Ask each item so many times (sampled decoding).")
 @click.option(
     "--unreadable",
@@ -71,7 +119,7 @@ def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     help="Which pairs of texts additive sets join.",
 )
 @click.option("--additive-cap", type=int, help="At most so many of all pairs.")
-@click.option("--task", help="Your own file: the task its items belong to (unwaver list).")
+@click.option("--task", help="Your own file: the task its items belong to, or a task file of your own (.toml).")
 @click.option("--kind", help="Your own file: the relation, semantic if not given.")
 @click.option("--label", "labels", multiple=True, help="Your own file: a possible answer; give it for each.")
 @click.option(
@@ -81,6 +129,13 @@ def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     metavar="ROLE=NAME",
     help="Your own file: original=, variant=, gold= … and the column's name.",
 )
+@click.option(
+    "--variants",
+    multiple=True,
+    metavar="A,B",
+    help="Your own file: make these variants of its items (unwaver list).",
+)
+@variant_options
 @click.option("--device", help="cpu, cuda, cuda:1, mps. [the best there is]")
 @click.option("--max-calls", type=int, help="Stop before more requests than this are made.")
 @click.option("--max-cost", type=float, help="Stop before it costs more; needs prices.")
@@ -103,12 +158,14 @@ def command(**options: Any) -> None:
       unwaver run becel/rte --model hf/PATH --map neutral=not_entailment …
       unwaver run my.csv --model openai/NAME --model-arg base_url=http://HOST/v1
       unwaver run becel/snli --dry-run --out DIR     then: --model predictions/FILE
+      unwaver run my.csv --task sst2 --variants negate,surface --model hf/PATH
+      unwaver run sensitivity/snli --writer rules --model hf/NLI-MODEL --data-dir DIR
     """
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
     from unwaver.engine import Run
 
-    run = Run(_config(options, from_file), _console(quiet or as_json))
+    run = Run(_config(options, from_file), console(quiet or as_json))
     if dry_run:
         _dry_run(run, as_json)
         return
@@ -121,12 +178,14 @@ def command(**options: Any) -> None:
 def _config(options: dict[str, Any], from_file: Path | None) -> Any:
     from unwaver.config import Config, config_from
 
-    label_map = _pairs(options.pop("label_map"), "--map")
+    label_map = pairs(options.pop("label_map"), "--map")
     given = {
         **options,
-        "model_args": _pairs(options["model_args"], "--model-arg"),
+        "model_args": pairs(options["model_args"], "--model-arg"),
         "map": label_map,
-        "columns": _pairs(options["columns"], "--column"),
+        "columns": pairs(options["columns"], "--column"),
+        "variants": tuple(name for text in options["variants"] for name in text.split(",") if name),
+        "writer_args": pairs(options["writer_args"], "--writer-arg"),
     }
     if from_file is None:
         return Config(**given)
@@ -149,7 +208,7 @@ def _given_by_hand() -> list[str]:
     return [n for n in names if n != "suites" or context.params["suites"]]
 
 
-def _console(quiet: bool) -> Console:
+def console(quiet: bool) -> Console:
     from unwaver.engine import Console
 
     if quiet:

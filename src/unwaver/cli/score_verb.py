@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     default=None,
     help="What an answer without a label does to its group. [as in the run]",
 )
+@click.option(
+    "--review", type=click.Path(path_type=Path), help="A run folder: a review sheet that a person filled in."
+)
+@click.option("--agree", multiple=True, metavar="NAME", help="A run of free text: how answers are compared.")
 @click.option("--json", "as_json", is_flag=True, help="Print scores.json on stdout and nothing else there.")
 @click.option("-q", "--quiet", is_flag=True)
 def command(paths: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any) -> None:

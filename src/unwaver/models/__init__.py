@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from unwaver import registry
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
+from unwaver.models.decoding import decoding
 from unwaver.types import Model
 
 
@@ -20,14 +22,45 @@ def open_models(config: Config, given: Sequence[str | Model]) -> list[Model]:
         if not any(registry.accepted(make, {name: ""}) for make, _ in makers.values()):
             spec, (make, _) = next(iter(makers.items()))
             registry.bind(make, {name: ""}, spec)  # says what is known
-    return [_open(config, m, *makers[m]) if isinstance(m, str) else m for m in given]
+    ways = [decoding(name) for name in config.decode]
+    if not ways:
+        return [_open(config, m, *makers[m], {}) if isinstance(m, str) else m for m in given]
+    return [_decoding(config, m, makers, way) for m in given for way in ways]
 
 
-def _open(config: Config, spec: str, make: Callable[..., Model], name: str) -> Model:
+def _decoding(config: Config, model: str | Model, makers: Mapping[str, Any], way: Mapping[str, float]) -> Model:
+    """The model, set to decode in this way; it writes, whatever it would do otherwise."""
+    if not isinstance(model, str):
+        raise UsageError("--decode needs a model by name", hint="give provider/name, or leave decode out")
+    make, name = makers[model]
+    if lacking := [option for option in way if not registry.accepted(make, {option: ""})]:
+        raise UsageError(
+            f"{model} has no option {lacking[0]}", hint="leave --decode out, or name another decoding"
+        )
+    return _open(config, model, make, name, {"method": config.method or "generate", **way})
+
+
+def open_judge(config: Config, spec: str, options: Mapping[str, object] | None = None) -> Model:
+    """A model that judges variants or compares answers: with the device and the label map of the run."""
+    make, name = _provider(spec)
+    general = {"device": config.device, "map": dict(config.map) or None}
+    return make(name, **registry.accepted(make, {**general, **(options or {})}))
+
+
+def open_writer(config: Config, settings: Mapping[str, object]) -> Model:
+    """The model that writes paraphrases; `settings` hold where --writer-arg says nothing."""
+    spec = config.writer or ""
+    make, name = _provider(spec)
+    general = {"method": "generate", "device": config.device, "seed": config.seed}
+    own = registry.bind(make, config.writer_args, spec)
+    return make(name, **{**registry.accepted(make, {**general, **settings}), **own})
+
+
+def _open(config: Config, spec: str, make: Callable[..., Model], name: str, decode: Mapping[str, object]) -> Model:
     general = {"method": config.method, "system": config.system, "device": config.device, "seed": config.seed}
     settings = registry.accepted(make, {**general, "map": dict(config.map) or None})
     own = registry.bind(make, registry.accepted(make, config.model_args), spec)
-    return make(name, **{**settings, **own})
+    return make(name, **{**settings, **own, **decode})
 
 
 def _provider(spec: str) -> tuple[Callable[..., Model], str]:

@@ -41,6 +41,9 @@ def demo(
     temperature: float = 0.0,
     top_p: float = 1.0,
     seed: int = 0,
+    num_beams: int = 1,
+    stop: str | list[str] | None = None,
+    no_repeat_ngram: int = 0,
 ) -> Model:
     """The demo model in float32. Options as for any causal model."""
     if name != "smollm2":
@@ -62,6 +65,9 @@ def demo(
         temperature=temperature,
         top_p=top_p,
         seed=seed,
+        num_beams=num_beams,
+        stop=stop,
+        no_repeat_ngram=no_repeat_ngram,
     )
 
 

@@ -25,6 +25,9 @@ def open_model(
     temperature: float = 0.0,
     top_p: float = 1.0,
     seed: int = 0,
+    num_beams: int = 1,
+    stop: str | list[str] | None = None,
+    no_repeat_ngram: int = 0,
     map: dict[str, str] | None = None,
     revision: str | None = None,
     trust_remote_code: bool = False,
@@ -74,6 +77,9 @@ def open_model(
         temperature=temperature,
         top_p=top_p,
         seed=seed,
+        num_beams=num_beams,
+        stop=stop,
+        no_repeat_ngram=no_repeat_ngram,
         **loading,
     )
     return model

@@ -8,56 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unwaver.models.hf_common import length_batches
+from unwaver.models.hf_generate import Writer
 from unwaver.models.hf_prefix import Scorer, Want
-from unwaver.models.hf_text import Options, Tokens, draw_name, generate, load_weights
+from unwaver.models.hf_text import Options, Tokens, load_weights
 from unwaver.types import Answer, Batch, Request
 
 CPU_BATCH = 1024  # tokens of a batch: a second or two of a small model on two cores
 GPU_BATCH = 16384
 
 
-def causal_lm(
-    path: str,
-    *,
-    name: str,
-    identity: str,
-    method: str = "logprob",
-    system: str | None = None,
-    chat: bool | None = None,
-    device: str | None = None,
-    dtype: str | None = None,
-    batch_tokens: int | None = None,
-    max_tokens: int = 16,
-    temperature: float = 0.0,
-    top_p: float = 1.0,
-    seed: int = 0,
-    trust_remote_code: bool = False,
-    revision: str | None = None,
-) -> CausalLM:
-    """A causal model from a folder or a hub id; its weights are loaded when it is first asked.
-
-    method       logprob: the log-probability of each choice; generate: write, and let the text be read
-    system, chat a system text; whether to use the chat template (None: where there is one)
-    dtype        float32 on a CPU unless said otherwise, whatever the checkpoint stores
-    batch_tokens tokens read at once; changes speed and memory, not answers
-    max_tokens, temperature, top_p, seed   for generate; temperature 0 is greedy
-    """
-    options = Options(
-        method=method,
-        system=system,
-        chat=chat,
-        device=device,
-        dtype=dtype,
-        batch_tokens=batch_tokens,
-        max_tokens=max_tokens,
-        temperature=temperature,
-        top_p=top_p,
-        seed=seed,
-        trust_remote_code=trust_remote_code,
-        revision=revision,
-    ).checked()
-    return CausalLM(path, name, identity, options)
+def causal_lm(path: str, *, name: str, identity: str, **options: Any) -> CausalLM:
+    """A causal model from a folder or a hub id; its weights are loaded when it is first asked. See `Options`."""
+    return CausalLM(path, name, identity, Options(**options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +44,17 @@ class CausalLM:
     reads: tuple[str, ...] = ("prompt", "words")
     settings: Mapping[str, object] = field(init=False)
     method: str = field(init=False)
+    decoding: str = field(init=False)
     deterministic: bool = field(init=False)
     _tokens: Tokens | None = field(init=False, default=None, repr=False)
     _loaded: tuple[Any, Any] | None = field(init=False, default=None, repr=False)
     _scorer: Scorer | None = field(init=False, default=None, repr=False)
+    _writer: Writer | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.settings = self.options.settings()
         self.method = self.options.method
+        self.decoding = self.options.decoding()
         self.deterministic = self.method == "logprob" or self.options.temperature == 0
 
     @property
@@ -104,7 +69,7 @@ class CausalLM:
             self._loaded = load_weights("AutoModelForCausalLM", self.path, self.options)
 
     def close(self) -> None:
-        self._loaded = self._scorer = None
+        self._loaded = self._scorer = self._writer = None
         gc.collect()
 
     def count_tokens(self, requests: Sequence[Request]) -> int:
@@ -137,27 +102,12 @@ class CausalLM:
     def _generate(self, requests: Sequence[Request]) -> Iterator[Batch]:
         assert self._loaded is not None
         torch, model = self._loaded
+        if self._writer is None:
+            self._writer = Writer(torch, model, self.tokens.tokenizer, self.options, self._budget(model))
         room = max(self.tokens.window(model.config) - self.options.max_tokens, 1)
-        prompts = [p or (self.tokens.start(),) for p in self._encoded(requests)]
-        cut = [p[-room:] for p in prompts]
-        for batch in length_batches([len(p) + self.options.max_tokens for p in cut], self._budget(model)):
-            draws = [draw_name(self.options.seed, requests[i].replicate, requests[i].prompt) for i in batch]
-            written = generate(torch, model, self.tokens.tokenizer, [cut[i] for i in batch], draws, self.options)
-            yield [
-                (
-                    i,
-                    Answer(
-                        text=w.text,
-                        usage=(len(cut[i]), w.tokens),
-                        finish=w.finish,
-                        truncated=len(cut[i]) < len(prompts[i]),
-                    ),
-                )
-                for i, w in zip(batch, written, strict=True)
-            ]
-
-    def _encoded(self, requests: Sequence[Request]) -> list[tuple[int, ...]]:
-        return self.tokens.encode([self.tokens.render(r.prompt) for r in requests])
+        whole = self.tokens.encode([self.tokens.render(r.prompt) for r in requests])
+        prompts = [p[-room:] or (self.tokens.start(),) for p in whole]
+        yield from self._writer.answers(requests, prompts, [len(p) > room for p in whole])
 
 
 def _gathered(scorer: Scorer, asked: Sequence[Asked]) -> Iterator[Batch]:

@@ -10,8 +10,9 @@ from typing import Any
 
 from unwaver.errors import ModelError
 from unwaver.models.hf_common import length_batches
+from unwaver.models.hf_generate import Writer
 from unwaver.models.hf_prefix import memory_hint
-from unwaver.models.hf_text import Options, Tokens, draw_name, generate, load_weights, padding_id
+from unwaver.models.hf_text import Options, Tokens, load_weights, padding_id
 from unwaver.types import Answer, Batch, Request
 
 CPU_BATCH = 2048  # tokens of the prompts of a batch
@@ -20,40 +21,9 @@ GPU_BATCH = 16384
 Words = tuple[tuple[int, ...], ...]
 
 
-def text_to_text(
-    path: str,
-    *,
-    name: str,
-    identity: str,
-    method: str = "logprob",
-    system: str | None = None,
-    chat: bool | None = None,
-    device: str | None = None,
-    dtype: str | None = None,
-    batch_tokens: int | None = None,
-    max_tokens: int = 16,
-    temperature: float = 0.0,
-    top_p: float = 1.0,
-    seed: int = 0,
-    trust_remote_code: bool = False,
-    revision: str | None = None,
-) -> TextToText:
-    """An encoder-decoder from a folder or a hub id. Options as for `causal_lm`."""
-    options = Options(
-        method=method,
-        system=system,
-        chat=chat,
-        device=device,
-        dtype=dtype,
-        batch_tokens=batch_tokens,
-        max_tokens=max_tokens,
-        temperature=temperature,
-        top_p=top_p,
-        seed=seed,
-        trust_remote_code=trust_remote_code,
-        revision=revision,
-    ).checked()
-    return TextToText(path, name, identity, options)
+def text_to_text(path: str, *, name: str, identity: str, **options: Any) -> TextToText:
+    """An encoder-decoder from a folder or a hub id; weights are loaded when it is first asked. See `Options`."""
+    return TextToText(path, name, identity, Options(**options))
 
 
 @dataclass
@@ -65,6 +35,7 @@ class TextToText:
     reads: tuple[str, ...] = ("prompt", "words")
     settings: Mapping[str, object] = field(init=False)
     method: str = field(init=False)
+    decoding: str = field(init=False)
     deterministic: bool = field(init=False)
     _tokens: Tokens | None = field(init=False, default=None, repr=False)
     _loaded: tuple[Any, Any] | None = field(init=False, default=None, repr=False)
@@ -72,6 +43,7 @@ class TextToText:
     def __post_init__(self) -> None:
         self.settings = self.options.settings()
         self.method = self.options.method
+        self.decoding = self.options.decoding()
         self.deterministic = self.method == "logprob" or self.options.temperature == 0
 
     @property
@@ -107,28 +79,22 @@ class TextToText:
         prompts = [ids[-window:] or (self.tokens.start(),) for ids in whole]
         cut = [len(p) < len(w) for p, w in zip(prompts, whole, strict=True)]
         budget = self.options.batch_tokens or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)
+        if self.method == "generate":
+            writer = Writer(torch, model, self.tokens.tokenizer, self.options, budget)
+            yield from writer.answers(requests, prompts, cut)
+            return
         words = [tuple(self.tokens.encode_bare(r.words)) for r in requests]
-        bad = {i: why for i, w in enumerate(words) if self.method == "logprob" and (why := _unscorable(w))}
+        bad = {i: why for i, w in enumerate(words) if (why := _unscorable(w))}
         if bad:
             yield [(i, Answer(error=why)) for i, why in bad.items()]
         good = [i for i in range(len(requests)) if i not in bad]
         for part in length_batches([len(prompts[i]) for i in good], budget):
             batch = [good[k] for k in part]
-            if self.method == "logprob":
-                sums = _score(torch, model, [prompts[i] for i in batch], [words[i] for i in batch], self._pad())
-                yield [
-                    (i, Answer(logprobs=s, tokens=tuple(map(len, words[i])), truncated=cut[i]))
-                    for i, s in zip(batch, sums, strict=True)
-                ]
-            else:
-                draws = [draw_name(self.options.seed, requests[i].replicate, requests[i].prompt) for i in batch]
-                written = generate(
-                    torch, model, self.tokens.tokenizer, [prompts[i] for i in batch], draws, self.options
-                )
-                yield [
-                    (i, Answer(text=w.text, usage=(len(prompts[i]), w.tokens), finish=w.finish, truncated=cut[i]))
-                    for i, w in zip(batch, written, strict=True)
-                ]
+            sums = _score(torch, model, [prompts[i] for i in batch], [words[i] for i in batch], self._pad())
+            yield [
+                (i, Answer(logprobs=s, tokens=tuple(map(len, words[i])), truncated=cut[i]))
+                for i, s in zip(batch, sums, strict=True)
+            ]
 
     def _pad(self) -> int:
         return padding_id(self.tokens.tokenizer)

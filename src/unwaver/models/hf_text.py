@@ -1,14 +1,15 @@
-"""How texts become tokens for a Hugging Face language model, and tokens a generated text."""
+"""What the two kinds of Hugging Face language model share: options, weights, and how texts become tokens."""
 
 from __future__ import annotations
 
-import random
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from unwaver.errors import ModelError
-from unwaver.models.hf_common import import_torch, pick_device, pick_dtype
+from unwaver.models.decoding import described, stop_strings
+from unwaver.models.hf_common import check_vocabulary, import_torch, pick_device, pick_dtype
 from unwaver.models.hf_prefix import memory_hint
 
 UNLIMITED = 1 << 40  # tokenizers say 10**30 where they know no limit
@@ -16,7 +17,21 @@ UNLIMITED = 1 << 40  # tokenizers say 10**30 where they know no limit
 
 @dataclass(frozen=True)
 class Options:
-    """What the two kinds of language model share. See `causal_lm` for what each is."""
+    """What the two kinds of language model share.
+
+    method       logprob: the log-probability of each choice; generate: write, and let the text be read
+    system, chat a system text; whether to use the chat template (None: where there is one)
+    dtype        float32 on a CPU unless said otherwise, whatever the checkpoint stores
+    batch_tokens tokens read at once; changes speed and memory, not answers
+
+    For generate:
+
+    max_tokens   the most tokens written
+    temperature, top_p, seed   0 is greedy; else a token is drawn among the likeliest that make up top_p
+    num_beams    how many texts are kept at a time; the likeliest is given
+    stop         strings before which a text ends: a list, or one text as "\\n|Q:"
+    no_repeat_ngram   so many tokens in a row are not written twice, prompt of a causal model included; 0 is off
+    """
 
     method: str = "logprob"
     system: str | None = None
@@ -28,24 +43,40 @@ class Options:
     temperature: float = 0.0
     top_p: float = 1.0
     seed: int = 0
+    num_beams: int = 1
+    stop: str | Sequence[str] | None = None
+    no_repeat_ngram: int = 0
     trust_remote_code: bool = False
     revision: str | None = None
 
-    def checked(self) -> Options:
+    def __post_init__(self) -> None:
         if self.method not in ("logprob", "generate"):
             raise ModelError(f"unknown method {self.method}", hint="known: logprob, generate")
         if self.max_tokens < 1:
             raise ModelError(f"max_tokens is {self.max_tokens}", hint="give at least 1")
         if self.batch_tokens is not None and self.batch_tokens < 1:
             raise ModelError(f"batch_tokens is {self.batch_tokens}", hint="give at least 1")
-        if self.temperature < 0:
+        if not 0 <= self.temperature < math.inf:
             raise ModelError(f"temperature is {self.temperature}", hint="0 is greedy, 1 is as trained")
         if not 0 < self.top_p <= 1:
             raise ModelError(f"top_p is {self.top_p}", hint="greater than 0, at most 1")
-        return self
+        if self.no_repeat_ngram < 0:
+            raise ModelError(f"no_repeat_ngram is {self.no_repeat_ngram}", hint="0 is off, 2 repeats no pair")
+        if self.num_beams < 1:
+            raise ModelError(f"num_beams is {self.num_beams}", hint="give at least 1")
+        if self.num_beams > 1 and self.temperature > 0:
+            raise ModelError(
+                f"num_beams is {self.num_beams} and temperature {self.temperature:g}: beams are kept by their "
+                "probability, nothing is drawn",
+                hint="leave one of the two out",
+            )
+        stop_strings(self.stop)
 
     def settings(self) -> Mapping[str, object]:
-        """Only what can change an answer: it becomes part of the key under which answers are kept."""
+        """Only what can change an answer: it becomes part of the key under which answers are kept.
+
+        Options of generation that are off are left out: a key must stay what it was before they existed.
+        """
         said: dict[str, object] = {
             "method": self.method,
             "system": self.system,
@@ -56,7 +87,17 @@ class Options:
             said |= {"max_tokens": self.max_tokens, "temperature": self.temperature}
             if self.temperature > 0:
                 said |= {"top_p": self.top_p, "seed": self.seed}
+            if self.num_beams > 1:
+                said["num_beams"] = self.num_beams
+            if self.stop is not None:
+                said["stop"] = list(stop_strings(self.stop))
+            if self.no_repeat_ngram:
+                said["no_repeat_ngram"] = self.no_repeat_ngram
         return said
+
+    def decoding(self) -> str:
+        """How tokens are chosen, "" where none are or where it is greedy: "nucleus top_p 0.9 temperature 0.7"."""
+        return described(self.settings()) if self.method == "generate" else ""
 
 
 def default_dtype(device: str | None) -> str:
@@ -75,15 +116,21 @@ def load_weights(kind: str, path: str, options: Options) -> tuple[Any, Any]:
     device = pick_device(torch, options.device)
     try:
         with memory_hint(torch):
-            model = getattr(transformers, kind).from_pretrained(
+            model, found = getattr(transformers, kind).from_pretrained(
                 path,
                 dtype=pick_dtype(torch, device, options.dtype),
                 trust_remote_code=options.trust_remote_code,
                 revision=options.revision,
+                output_loading_info=True,
             )
             model = model.to(device).eval()
     except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as e:
         raise load_error(path, e) from e
+    if missing := sorted(found["missing_keys"]):  # transformers would fill them with random numbers
+        raise ModelError(
+            f"{path} lacks {len(missing)} of its weights: {', '.join(missing[:3])} …",
+            hint="is it a trained language model, and is the folder complete?",
+        )
     return torch, model
 
 
@@ -111,6 +158,7 @@ class Tokens:
             )
         except (OSError, ValueError, KeyError, ImportError) as e:
             raise load_error(path, e) from e
+        check_vocabulary(self.tokenizer, path)
         # Some tokenizers also end a text with a special token: a continuation after that would mean nothing.
         bare, dressed = self._bare(["a"])[0], self.tokenizer("a")["input_ids"]
         self.lead = tuple(dressed[: next((i for i in range(len(dressed)) if dressed[i] == bare[0]), 0)])
@@ -174,110 +222,6 @@ def _wants_chat(tokenizer: Any, options: Options, path: str) -> bool:
     return has and options.chat is not False
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
-    text: str
-    tokens: int  # with the one that ended it
-    finish: str  # stop, length
-
-
-def generate(
-    torch: Any,
-    model: Any,
-    tokenizer: Any,
-    prompts: Sequence[Sequence[int]],
-    draws: Sequence[str],
-    options: Options,
-) -> list[Generated]:
-    """One batch, padded on the left for causal models and on the right for encoders.
-
-    `draws` name the random numbers of each prompt: equal names, equal numbers, whatever else is in the batch.
-    """
-    from transformers import GenerationConfig, LogitsProcessorList
-
-    pad, ends = padding_id(tokenizer), end_ids(model, tokenizer)
-    width = max(len(p) for p in prompts)
-    on_left = not model.config.is_encoder_decoder
-    ids = [_pad(p, width, pad, on_left) for p in prompts]
-    seen = [_pad([1] * len(p), width, 0, on_left) for p in prompts]
-    # Spelled out, or the checkpoint's own defaults (a repetition penalty, say) would come in.
-    config = GenerationConfig(
-        max_new_tokens=options.max_tokens,
-        do_sample=False,
-        num_beams=1,
-        repetition_penalty=1.0,
-        no_repeat_ngram_size=0,
-        pad_token_id=pad,
-        eos_token_id=ends or None,
-        decoder_start_token_id=getattr(model.generation_config, "decoder_start_token_id", None),
-    )
-    processors = LogitsProcessorList()
-    if options.temperature > 0:
-        processors.append(Sampler(torch, draws, options.temperature, options.top_p))
-    with torch.inference_mode(), memory_hint(torch):
-        out = model.generate(
-            torch.tensor(ids, device=model.device),
-            attention_mask=torch.tensor(seen, device=model.device),
-            generation_config=config,
-            logits_processor=processors,
-        )
-    new = out[:, width:] if on_left else out[:, 1:]
-    return [_read(tokenizer, row, set(ends)) for row in new.tolist()]
-
-
-class Sampler:
-    """Chooses each row's next token with that row's own random numbers, and leaves the others no chance.
-
-    Handed to greedy decoding. Sampling inside `generate` draws from one global stream, so that an answer
-    would depend on its neighbours in the batch.
-    """
-
-    def __init__(self, torch: Any, draws: Sequence[str], temperature: float, top_p: float):
-        self.torch = torch
-        self.temperature = temperature
-        self.top_p = top_p
-        self.streams = [random.Random(name) for name in draws]
-
-    def __call__(self, _input_ids: Any, scores: Any) -> Any:
-        # In double precision on the CPU, so that the draw is the same on every device.
-        probabilities = (scores.float().cpu().double() / self.temperature).softmax(-1)
-        chosen = self.torch.full_like(scores, float("-inf"))
-        for row, stream in enumerate(self.streams):
-            chosen[row, self._draw(probabilities[row], stream.random())] = 0
-        return chosen
-
-    def _draw(self, probabilities: Any, uniform: float) -> int:
-        ordered, tokens = probabilities.sort(descending=True, stable=True)
-        cumulative = ordered.cumsum(-1)
-        # The nucleus: the fewest of the likeliest tokens that make up top_p.
-        last = min(int(self.torch.searchsorted(cumulative, self.top_p)), len(tokens) - 1)
-        place = int(self.torch.searchsorted(cumulative, uniform * float(cumulative[last]), right=True))
-        return int(tokens[min(place, last)])
-
-
 def padding_id(tokenizer: Any) -> int:
     special = (tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.bos_token_id)
     return next((int(i) for i in special if i is not None), 0)
-
-
-def end_ids(model: Any, tokenizer: Any) -> list[int]:
-    """The tokens that end a text: those of the checkpoint, which may know more of them than the tokenizer."""
-    known = getattr(model.generation_config, "eos_token_id", None)
-    listed = known if isinstance(known, list) else [known]
-    return sorted({int(i) for i in (*listed, tokenizer.eos_token_id) if i is not None})
-
-
-def _pad(ids: Sequence[int], width: int, value: int, on_left: bool) -> list[int]:
-    padding = [value] * (width - len(ids))
-    return [*padding, *ids] if on_left else [*ids, *padding]
-
-
-def _read(tokenizer: Any, ids: list[int], ends: set[int]) -> Generated:
-    stop = next((i for i, token in enumerate(ids) if token in ends), None)
-    text = tokenizer.decode(ids if stop is None else ids[:stop], skip_special_tokens=True)
-    return Generated(text, len(ids) if stop is None else stop + 1, "length" if stop is None else "stop")
-
-
-def draw_name(seed: int, replicate: int, prompt: str) -> str:
-    """The prompt is part of it: with the same numbers for all prompts, variants would agree by construction."""
-    return f"{seed}/{replicate}/{prompt}"

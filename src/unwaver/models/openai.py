@@ -15,12 +15,14 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from unwaver.errors import ModelError, UsageError, missing_extra
+from unwaver.models.decoding import before_stop, described, stop_strings
 from unwaver.models.openai_replies import Fault, Scored, chat_answer, scored
 from unwaver.models.openai_server import Server, Wait
 from unwaver.types import Answer, Batch, Request
@@ -35,14 +37,24 @@ RESERVED = {"model", "messages", "prompt", "stream", "n", "echo", "logprobs", "s
 class OpenAIModel:
     reads = ("prompt", "words")
 
-    def __init__(self, name: str, address: str, server: Server, settings: Mapping[str, object], concurrency: int):
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        server: Server,
+        settings: Mapping[str, object],
+        concurrency: int,
+        stops: tuple[str, ...],
+    ):
         self.name = name
         self.identity = f"openai:{address} {name}"
         self.method = str(settings["method"])
         self.settings = settings
+        self.decoding = described(settings) if self.method == "generate" else ""
         self.deterministic = self.method == "logprob" or settings.get("temperature") == 0
         self._server = server
         self._concurrency = concurrency
+        self._stops = stops
         self._echo_tokens = 0
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
@@ -112,7 +124,12 @@ class OpenAIModel:
         if self.settings["system"] is not None:
             messages.insert(0, {"role": "system", "content": str(self.settings["system"])})
         body = {"model": self.name, "messages": messages, **self._sampling(request)}
-        return self._server.post("/chat/completions", body, chat_answer, stop)
+        return self._cut(self._server.post("/chat/completions", body, chat_answer, stop))
+
+    def _cut(self, answer: Answer) -> Answer:
+        """Servers end a text before a stop string; some do not know of any."""
+        before = before_stop(answer.text or "", self._stops)
+        return answer if before is None else replace(answer, text=before, finish="stop")
 
     def _sampling(self, request: Request) -> dict[str, object]:
         sampling = {k: v for k, v in self.settings.items() if k not in ("method", "system") and v is not None}
@@ -174,6 +191,7 @@ def open_model(
     temperature: float | None = 0.0,
     top_p: float | None = 1.0,
     seed: int | None = None,
+    stop: str | list[str] | None = None,
     key_env: str = "OPENAI_API_KEY",
     backoff: float = 0.5,
     extra: str | Mapping[str, object] | None = None,
@@ -183,7 +201,8 @@ def open_model(
 
     None leaves a setting to the server; `extra` are further fields of the request, a mapping or JSON:
     max_tokens=None, extra='{"max_completion_tokens": 200}'. `key_env` names the variable that holds the key.
-    With a seed, replicate r is asked with seed + r. `wait` stands in for sleeping, in tests.
+    With a seed, replicate r is asked with seed + r. `stop` are strings before which a text ends, a list or one
+    text with "|" between them. `wait` stands in for sleeping, in tests.
     """
     _check(name, method, concurrency, timeout, retries, key_env)
     if base_url is not None and not base_url.strip():
@@ -193,9 +212,12 @@ def open_model(
     key = _key(key_env)
     login = (unquote(url.username or ""), unquote(url.password or "")) if "@" in url.netloc else None
     settings: dict[str, object] = {"method": method, "system": system}
+    stops = stop_strings(stop)
     if method == "generate":
         seed = None if temperature == 0 else seed  # nothing is drawn: another seed must not ask again
         settings |= {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "seed": seed}
+        if stops:  # else the key stays what it was before there was such an option
+            settings["stop"] = list(stops)
     server = Server(
         _client(url, key, login, timeout, concurrency),
         address,
@@ -206,7 +228,7 @@ def open_model(
         backoff=backoff,
         wait=wait,
     )
-    return OpenAIModel(name, address, server, settings | _extra(extra), concurrency)
+    return OpenAIModel(name, address, server, settings | _extra(extra), concurrency, stops)
 
 
 def _check(name: str, method: str, concurrency: int, timeout: float, retries: int, key_env: str) -> None:

@@ -8,21 +8,21 @@ sentence_1, sentence_2, merged_sentence) are read where present; else the set is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from random import Random
-from typing import Literal
+from typing import Any
 
 from unwaver.errors import UsageError
 from unwaver.files import Row, read_rows, shown
-from unwaver.groups import expect_of, with_clusters
+from unwaver.groups import with_clusters
 from unwaver.loaders import Library, library
 from unwaver.suites.common import check_case, gold, task_fields
 from unwaver.tasks import Task, built_in
-from unwaver.types import Expect, Group, Item, Suite
-from unwaver.variants.compose import Pair, all_pairs, disjoint_pairs, joined, length, length_limit
+from unwaver.types import Group, Item, Suite
+from unwaver.variants.compose import CAP, additive_pairs, length_limit
+from unwaver.variants.compose import additive as additive_builder
+from unwaver.variants.source import Source, group_of
 from unwaver.variants.swap import swapped
 
 CASES = {
@@ -55,13 +55,7 @@ _BASE = {
 _TRANSITIVE_BASE = {"snli": "test", "wic": "train"}
 
 Read = Callable[[str, str, tuple[str, ...]], list[Row]]  # task, file, required columns
-
-
-@dataclass(frozen=True)
-class _Additive:
-    how: Literal["disjoint", "all"]
-    cap: int
-    seed: int
+_Plan = Mapping[str, Any]  # options of the additive builder
 
 
 def suite(
@@ -75,9 +69,11 @@ def suite(
 ) -> Suite:
     """`additive` is how pairs are made where the file is absent: "disjoint" (each text in at most one pair) or
     "all" (every pair, at most `additive_cap` of them, 50,000 by default, drawn under the seed)."""
+    if additive not in ("disjoint", "all"):
+        raise UsageError(f"additive={additive} is not known", hint="additive is disjoint or all")
     if additive_cap is not None and additive_cap < 1:
         raise UsageError(f"additive_cap={additive_cap} leaves no pairs", hint="give 1 or more")
-    plan = _Additive(_how(additive), 50_000 if additive_cap is None else additive_cap, seed)
+    plan = {"how": additive, "cap": CAP if additive_cap is None else additive_cap, "seed": seed}
     files = library(data_dir, fetch=fetch, say=say)
 
     @lru_cache(maxsize=4)  # wic/train is the base of three kinds
@@ -99,15 +95,7 @@ def suite(
     return Suite("becel", CASES, groups, examples, notes)
 
 
-def _how(additive: str) -> Literal["disjoint", "all"]:
-    if additive == "disjoint":
-        return "disjoint"
-    if additive == "all":
-        return "all"
-    raise UsageError(f"additive={additive} is not known", hint="additive is disjoint or all")
-
-
-def _groups(task: Task, kind: str, read: Read, files: Library, plan: _Additive) -> Iterable[Group]:
+def _groups(task: Task, kind: str, read: Read, files: Library, plan: _Plan) -> Iterable[Group]:
     if kind == "semantic":
         return _paired(task, kind, "semantic", "paraphrase", read)
     if kind in ("negational", "semantic_negated"):
@@ -144,21 +132,7 @@ Text = tuple[dict[str, str], tuple[str, ...]]  # fields, accepted labels
 
 def _group(task: Task, kind: str, row: str, texts: Sequence[Text], tag: str = "") -> Group:
     """Original and variant; or two originals and the conclusion."""
-    id = f"becel/{task.name}/{kind}/{row}"
-    expect: Expect = expect_of(kind) or "same"
-    last = len(texts) - 1
-    items = tuple(
-        Item(
-            id=f"{id}/{n}",
-            task=task.name,
-            role="original" if n < last else "conclusion" if expect == "implied" else "variant",
-            fields=fields,
-            choices=task.labels,
-            accepted=accepted,
-        )
-        for n, (fields, accepted) in enumerate(texts)
-    )
-    return Group(id, "becel", task.name, kind, expect, items, tag=tag)
+    return group_of(Source("becel", task, ()), kind, row, texts, tag=tag)
 
 
 # --- transitive ---------------------------------------------------------------------------------------------
@@ -217,15 +191,14 @@ def _implied(row: Row, task: Task) -> tuple[str, ...]:
 # --- additive -----------------------------------------------------------------------------------------------
 
 
-def _additive(task: Task, read: Read, files: Library, plan: _Additive) -> Iterator[Group]:
+def _additive(task: Task, read: Read, files: Library, plan: _Plan) -> Iterator[Group]:
     if files.find_optional(f"becel/{task.name}/additive") is not None:
         yield from _additive_file(task, read)
         return
-    rows = _labelled(task, read)
-    for i, j in _additive_pairs(task, rows, read, files, plan)[0]:
-        (first, label), (second, _) = rows[i], rows[j]
-        texts = [({task.modified: text}, label) for text in (first, second, joined(first, second))]
-        yield _group(task, "additive", f"{i}+{j}", texts)
+    source = _base(task, read)
+    limit, _ = _length_limit(source, read, files)
+    build = additive_builder(limit=limit, **plan)
+    yield from (made for made in build(source) if isinstance(made, Group))
 
 
 def _additive_file(task: Task, read: Read) -> Iterator[Group]:
@@ -236,41 +209,40 @@ def _additive_file(task: Task, read: Read) -> Iterator[Group]:
         yield _group(task, "additive", str(n), [({name: row.text(column)}, label) for column in columns])
 
 
-def _labelled(task: Task, read: Read) -> list[tuple[str, tuple[str, ...]]]:
+def _base(task: Task, read: Read) -> Source:
     rows = read(task.name, _BASE[task.name], (*task.fields, "label"))
-    return [(row.text(task.modified), gold(row, "label", task.labels)) for row in rows]
+    return Source("becel", task, tuple(_original(task, str(n), row) for n, row in enumerate(rows)))
 
 
-def _additive_pairs(
-    task: Task, rows: Sequence[tuple[str, tuple[str, ...]]], read: Read, files: Library, plan: _Additive
-) -> tuple[list[Pair], str]:
-    """The pairs of rows, and how they were made."""
-    limit, limit_file = _length_limit(task, rows, read, files)
-    # a text without gold shares its label with no other
-    labels = [label[0] if label else f"none {n}" for n, (_, label) in enumerate(rows)]
-    lengths = [length(text) for text, _ in rows]
-    random = Random(f"{plan.seed}/{task.name}")
-    if plan.how == "disjoint":
-        pairs = disjoint_pairs(labels, lengths, limit, random)
-        how = f"{len(pairs):,} disjoint pairs (each text in at most one)"
+def _original(task: Task, id: str, row: Row) -> Item:
+    accepted = gold(row, "label", task.labels)
+    return Item(id, task.name, "original", task_fields(row, task), task.labels, accepted)
+
+
+def _additive_note(task: Task, read: Read, files: Library, plan: _Plan) -> str:
+    source = _base(task, read)
+    limit, limit_file = _length_limit(source, read, files)
+    made = additive_pairs(source, limit=limit, **plan)
+    if plan["how"] == "disjoint":
+        how = f"{len(made.pairs):,} disjoint pairs (each text in at most one)"
+    elif len(made.pairs) == made.possible:
+        how = f"all {made.possible:,} pairs"
     else:
-        pairs, count = all_pairs(labels, lengths, limit, random, plan.cap)
-        how = f"all {count:,} pairs" if len(pairs) == count else f"{len(pairs):,} of {count:,} pairs, drawn"
+        how = f"{len(made.pairs):,} of {made.possible:,} pairs, drawn"
     base = f"becel/{task.name}/{_BASE[task.name]}"
-    return pairs, (
-        f"no additive file: built from {base}: {how}, under seed {plan.seed}, of texts with one label; joined by "
-        f"a space, at most {limit:g} tokens (white space), the 75 % quantile of lengths in {limit_file}"
+    return (
+        f"no additive file: built from {base}: {how}, under seed {plan['seed']}, of texts with one label; joined "
+        f"by a space, at most {limit:g} tokens (white space), the 75 % quantile of lengths in {limit_file}"
     )
 
 
-def _length_limit(
-    task: Task, rows: Sequence[tuple[str, tuple[str, ...]]], read: Read, files: Library
-) -> tuple[float, str]:
-    if files.find_optional(f"becel/{task.name}/train") is None:
-        limit = length_limit([text for text, _ in rows])
-        return limit, f"becel/{task.name}/{_BASE[task.name]} itself, as there is no training file"
-    train = read(task.name, "train", task.fields)
-    return length_limit([row.text(task.modified) for row in train]), f"becel/{task.name}/train"
+def _length_limit(source: Source, read: Read, files: Library) -> tuple[float, str]:
+    name, field = source.task.name, source.task.modified
+    if files.find_optional(f"becel/{name}/train") is None:
+        limit = length_limit([item.fields[field] for item in source.items])
+        return limit, f"becel/{name}/{_BASE[name]} itself, as there is no training file"
+    train = read(name, "train", source.task.fields)
+    return length_limit([row.text(field) for row in train]), f"becel/{name}/train"
 
 
 # --- examples and notes -------------------------------------------------------------------------------------
@@ -285,17 +257,16 @@ def _examples(task: Task, read: Read, files: Library) -> Iterator[Item]:
     else:
         name = _BASE[task.name]
     for n, row in enumerate(read(task.name, name, (*task.fields, "label"))):
-        accepted = gold(row, "label", task.labels)
-        if accepted:
-            id = f"becel/{task.name}/{name}/{n}"
-            yield Item(id, task.name, "original", task_fields(row, task), task.labels, accepted)
+        item = _original(task, f"becel/{task.name}/{name}/{n}", row)
+        if item.accepted:
+            yield item
 
 
-def _notes(task: Task, kind: str, read: Read, files: Library, plan: _Additive) -> list[str]:
+def _notes(task: Task, kind: str, read: Read, files: Library, plan: _Plan) -> list[str]:
     if kind == "additive":
         if files.find_optional(f"becel/{task.name}/additive") is not None:
             return ["the published additive file"]
-        return [_additive_pairs(task, _labelled(task, read), read, files, plan)[1]]
+        return [_additive_note(task, read, files, plan)]
     if kind == "semantic_negated":
         return ["from wic/negational.tsv, whose negations keep the sense of the word: the label must stay"]
     if kind.startswith("transitive") and task.name == "wic":

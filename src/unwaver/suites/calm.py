@@ -8,7 +8,8 @@ any name known here. Of several the first of these is taken: matched before mism
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,11 +19,13 @@ from unwaver.files import EXTENSIONS, Row, extension, read_rows
 from unwaver.loaders import Library, library
 from unwaver.suites.common import check_case, read_label
 from unwaver.tasks import Task, built_in
-from unwaver.types import Group, Item, Role, Suite
-from unwaver.variants.render import COLON, SIGNS, calm_fields
+from unwaver.types import Group, Item, Suite
+from unwaver.variants.render import calm_fields, reverse, signal
+from unwaver.variants.source import Build, Source
 
 _TASKS = ("mnli", "qnli", "rte", "qqp", "mrpc", "kornli", "klue-nli", "klue-sts")
-CASES = dict.fromkeys(_TASKS, ("reverse", "signal"))
+_BUILDERS: Mapping[str, Callable[[], Build]] = {"reverse": reverse, "signal": signal}
+CASES = dict.fromkeys(_TASKS, tuple(_BUILDERS))
 
 _FOLDERS = {
     "rte": ("becel/rte", "rte"),
@@ -48,13 +51,6 @@ _TRAIN = re.compile(r"(?<![a-z])(train|nondev)(?![a-z])")
 _ORDER = (".jsonl", ".json", ".tsv", ".csv")
 
 
-class Pair(NamedTuple):
-    row: int  # from 0
-    first: str
-    second: str
-    accepted: tuple[str, ...]
-
-
 class _Columns(NamedTuple):
     first: str
     second: str
@@ -70,7 +66,7 @@ def suite(data_dir: Path | None = None, *, fetch: bool = False, say: Callable[[s
 
     def groups(task: str, kind: str) -> Iterator[Group]:
         check_case("calm", CASES, task, kind)
-        return _groups(built_in()[task], kind, _pairs(built_in()[task], *dev_file(task)))
+        return _groups(built_in()[task], kind, _items(built_in()[task], *dev_file(task)))
 
     def examples(task: str) -> Iterator[Item]:
         check_case("calm", CASES, task, "reverse")
@@ -166,44 +162,34 @@ def _cell(row: Row, column: str) -> Any:
     return value.get(inner, _NOTHING) if isinstance(value, dict) else _NOTHING
 
 
-def _pairs(task: Task, rows: Sequence[Row], columns: _Columns) -> Iterator[Pair]:
+def _items(task: Task, rows: Sequence[Row], columns: _Columns) -> Iterator[Item]:
+    """The pairs with the texts as they are in the file; the id is the number of the row, from 0."""
     for n, row in enumerate(rows):
         for column in columns:
             if _cell(row, column) is _NOTHING:
                 raise row.where.error(f'no "{column}", which other rows have', hint="complete the row")
         label = read_label(row, columns.label, _cell(row, columns.label), task.labels)
-        yield Pair(n, row.text(columns.first), row.text(columns.second), label)
+        fields = dict(zip(task.fields, (row.text(columns.first), row.text(columns.second)), strict=True))
+        yield Item(str(n), task.name, "original", fields, task.labels, label)
 
 
 # --- groups -------------------------------------------------------------------------------------------------
 
 
-def _groups(task: Task, kind: str, pairs: Iterable[Pair]) -> Iterator[Group]:
+def _groups(task: Task, kind: str, items: Iterable[Item]) -> Iterator[Group]:
     """One by one, as a signal group holds eleven items and often only the first groups are wanted. A group has
     one original, so its cluster is that of the first pair with these texts."""
-    first_row: dict[tuple[str, str], int] = {}
-    for pair in pairs:
-        row = first_row.setdefault((pair.first, pair.second), pair.row)
-        yield _group(task, kind, pair, cluster=f"calm/{task.name}/{kind}/{row}")
-
-
-def _group(task: Task, kind: str, pair: Pair, cluster: str) -> Group:
-    id = f"calm/{task.name}/{kind}/{pair.row}"
-    items = [_item(task, f"{id}/0", "original", pair)]
-    if kind == "reverse":
-        items.append(_item(task, f"{id}/1", "variant", pair, reverse=True))
-    else:
-        items += [_item(task, f"{id}/{n}", "variant", pair, sign=sign) for n, sign in enumerate(SIGNS, 1)]
-    return Group(id, "calm", task.name, kind, "same", tuple(items), cluster)
-
-
-def _item(task: Task, id: str, role: Role, pair: Pair, *, sign: str = COLON, reverse: bool = False) -> Item:
-    first, second = task.forms["calm"].indicators
-    fields = calm_fields(first, pair.first, second, pair.second, sign, reverse)
-    return Item(id, task.name, role, fields, task.labels, pair.accepted, template="calm")
+    first_id: dict[tuple[str, ...], str] = {}
+    for group in _BUILDERS[kind]()(Source("calm", task, tuple(items))):
+        if isinstance(group, Group):
+            texts = tuple(group.items[0].fields.values())
+            yield replace(group, cluster=first_id.setdefault(texts, group.id))
 
 
 def _examples(task: Task, name: str, rows: Sequence[Row], columns: _Columns) -> Iterator[Item]:
-    for pair in _pairs(task, rows, columns):
-        if pair.accepted:
-            yield _item(task, f"calm/{task.name}/{name}/{pair.row}", "original", pair)
+    first, second = task.forms["calm"].indicators
+    for item in _items(task, rows, columns):
+        if item.accepted:
+            a, b = item.fields.values()
+            fields = calm_fields(first, a, second, b)
+            yield replace(item, id=f"calm/{task.name}/{name}/{item.id}", fields=fields, template="calm")

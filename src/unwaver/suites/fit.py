@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from unwaver.errors import UsageError, near
 from unwaver.files import Where, shown
-from unwaver.tasks import Relation, Task, built_in
+from unwaver.tasks import CALM, OPTIONS, Relation, Task, built_in
 from unwaver.types import Group, Item
 
 
-def fitted(group: Group, where: Where) -> Group:
-    """The group with what a built-in task knows filled in, or an error where it contradicts that task."""
-    task = built_in().get(group.items[0].task)
+def fitted(group: Group, where: Where, tasks: Mapping[str, Task] | None = None) -> Group:
+    """The group with what its task knows filled in, or an error where it contradicts that task.
+
+    `tasks` are those that are known; a judge is asked in a task of its own.
+    """
+    known = built_in() if tasks is None else tasks
+    task = known.get(group.items[0].task)
     if task is not None:
         _check_relation(group, task, where)
-        group = replace(group, items=tuple(_fitted_item(item, task, where) for item in group.items))
-        _check_original_labels(group, task.relations.get(group.kind, Relation()), where)
+    items = []
     for item in group.items:
-        if task is None:
+        own = known.get(item.task) if item.role == "judge" else task
+        items.append(item if own is None else _fitted_item(item, own, where))
+    group = replace(group, items=tuple(items))
+    if task is not None:
+        _check_original_labels(group, task.relations.get(group.kind, Relation()), where)
+    _check_judges(group, where)
+    for item in group.items:
+        if task is None and item.role != "judge":
             _check_plain_item(item, where)
         unknown = [
             label for label in (*item.accepted, *item.rejected) if item.choices and label not in item.choices
@@ -31,6 +42,17 @@ def fitted(group: Group, where: Where) -> Group:
             )
     _check_choices(group, where)
     return group
+
+
+def _check_judges(group: Group, where: Where) -> None:
+    variants = {item.id for item in group.items if item.role == "variant"}
+    for item in group.items:
+        if (item.role == "judge") != bool(item.judge):
+            hint = 'write "role": "judge", "judge": "self" or a model, and "about": the id of a variant'
+            raise where.error(f'"judge": found {shown(item.judge)} in an item of the role {item.role}', hint)
+        if item.role == "judge" and item.about not in variants:
+            hint = "known: " + ", ".join(sorted(variants)[:5])
+            raise where.error(f'"about": found {shown(item.about)}, expected the id of a variant', hint)
 
 
 def _check_relation(group: Group, task: Task, where: Where) -> None:
@@ -52,7 +74,8 @@ def _check_original_labels(group: Group, relation: Relation, where: Where) -> No
 
 def _fitted_item(item: Item, task: Task, where: Where) -> Item:
     fields = dict(item.fields)
-    if not item.template:
+    lettered = item.template in OPTIONS
+    if not item.template or lettered:
         if len(task.fields) == 1 and list(fields) == ["text"]:
             fields = {task.fields[0]: fields["text"]}
         if set(fields) != set(task.fields):
@@ -61,17 +84,24 @@ def _fitted_item(item: Item, task: Task, where: Where) -> Item:
                 "give the task another name if it is not that task",
             )
         fields = {name: fields[name] for name in task.fields}
-    elif item.template not in task.forms:
-        raise where.error(
-            f'"template": found {shown(item.template)}, expected a form of {task.name}',
-            near(item.template, task.forms),
-        )
-    if item.choices not in ((), task.labels):
+    else:
+        _check_form(item, task, where)
+    # the order of lettered options is the order of the choices
+    reordered = lettered and sorted(item.choices) == sorted(task.labels)
+    if not reordered and item.choices not in ((), task.labels):
         raise where.error(
             f'"choices": found {", ".join(item.choices)}, expected those of {task.name}: {", ".join(task.labels)}',
             'leave "choices" out, or give the task another name',
         )
-    return replace(item, fields=fields, choices=task.labels)
+    return replace(item, fields=fields, choices=item.choices or task.labels)
+
+
+def _check_form(item: Item, task: Task, where: Where) -> None:
+    try:
+        task.form_of(item)
+    except UsageError as error:
+        message = f'"template": found {shown(item.template)}, expected a form of {task.name}: {error.message}'
+        raise where.error(message, error.hint) from None
 
 
 def _check_choices(group: Group, where: Where) -> None:
@@ -93,7 +123,8 @@ def _check_plain_item(item: Item, where: Where) -> None:
             raise where.error(
                 f'"fields": found the name {shown(name)}, expected letters, digits and _', "rename it"
             )
-    if item.template:
+    laid_out = item.template == CALM and set(item.fields) == {"first", "second"}
+    if item.template and item.template not in OPTIONS and not laid_out:
         raise where.error(
             f'"template": found {shown(item.template)}, but {item.task} is no built-in task and has no forms',
             near(item.task, built_in()),

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from unwaver.files import Row, Where, read_rows, shown, stem
 from unwaver.groups import group_from_json, with_clusters
+from unwaver.own_tasks import open_task
 from unwaver.suites.common import check_case
 from unwaver.suites.fit import fitted
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
-from unwaver.tasks import Task, built_in, plain_task
+from unwaver.tasks import OPTIONS, Task, built_in, plain_task
 from unwaver.types import Group, Item, Suite
 
 Placed = tuple[Group, Where]
@@ -34,15 +35,17 @@ def suite(
     """`task` and `kind` are for rows that name none. `columns` says which column is the original, variant, gold,
     variant_gold, kind, task, id, choices or tag, where the names do not tell: {"original": "q", "variant": "q2"}.
     `labels` are the answers to choose from."""
+    tasks, task = _known_tasks(task)
     rows = read_rows(path, quoting=quoting)
     if any("items" in row.cells for row in rows):
-        placed = [(_group(row, stem(path), task, kind), row.where) for row in rows]
+        placed = [(_group(row, stem(path), task, kind, tasks), row.where) for row in rows]
     else:
-        placed = table_groups(rows, Options(stem(path), task, kind, columns or {}, tuple(labels or ())))
+        options = Options(stem(path), task, kind, columns or {}, tuple(labels or ()), tasks)
+        placed = table_groups(rows, options)
     suites = {group.suite for group, _ in placed}
     name = suites.pop() if len(suites) == 1 else stem(path)
     _check_ids(placed)
-    tasks = _own_tasks(placed)
+    own_tasks = _own_tasks(placed, tasks)
     cases = _by_case([group for group, _ in placed])
 
     def groups(task: str, kind: str) -> Iterator[Group]:
@@ -58,7 +61,15 @@ def suite(
         return _notes(cases[task, kind])
 
     kinds = {t: tuple(k for u, k in cases if u == t) for t, _ in cases}
-    return Suite(name, kinds, groups, examples, notes, tasks)
+    return Suite(name, kinds, groups, examples, notes, own_tasks)
+
+
+def _known_tasks(task: str | None) -> tuple[Mapping[str, Task], str | None]:
+    """The tasks that are known, with the one in a file of the user's (--task my.toml), and its name."""
+    if task is None or ".toml" not in task:
+        return built_in(), task
+    chosen = open_task(task)
+    return {**built_in(), chosen.name: chosen}, chosen.name
 
 
 def _by_case(groups: Iterable[Group]) -> dict[tuple[str, str], list[Group]]:
@@ -74,9 +85,9 @@ def _clustered(groups: Sequence[Group]) -> list[Group]:
     return [given if given.cluster else group for given, group in zip(groups, found, strict=True)]
 
 
-def _group(row: Row, suite: str, task: str | None, kind: str | None) -> Group:
+def _group(row: Row, suite: str, task: str | None, kind: str | None, tasks: Mapping[str, Task]) -> Group:
     group = group_from_json(row.cells, row.where, suite=suite, task=task or "own", kind=kind or "semantic")
-    return fitted(group, row.where)
+    return fitted(group, row.where, tasks)
 
 
 def _check_ids(placed: Sequence[Placed]) -> None:
@@ -97,12 +108,12 @@ def _check_ids(placed: Sequence[Placed]) -> None:
                 )
 
 
-def _own_tasks(placed: Sequence[Placed]) -> dict[str, Task]:
+def _own_tasks(placed: Sequence[Placed], known_tasks: Mapping[str, Task]) -> dict[str, Task]:
     """The tasks that are not built in. Where the choices differ between items, the task has no labels."""
-    tasks: dict[str, Task] = {}
+    tasks = {name: task for name, task in known_tasks.items() if name not in built_in()}
     for group, where in placed:
         for item in group.items:
-            if item.task in built_in():
+            if item.task in known_tasks:
                 continue
             fields = tuple(item.fields)
             if item.task not in tasks:
@@ -113,7 +124,8 @@ def _own_tasks(placed: Sequence[Placed]) -> dict[str, Task]:
                     f'"fields": found {", ".join(fields)}, but {item.task} has {", ".join(known.fields)} above',
                     'use the same fields throughout, or give these groups another "task"',
                 )
-            if item.choices != known.labels and known.labels:
+            lettered = item.template in OPTIONS and sorted(item.choices) == sorted(known.labels)
+            if item.choices != known.labels and known.labels and not lettered:
                 tasks[item.task] = plain_task(item.task, known.fields, ())
     return tasks
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unwaver.errors import DataError, UsageError, near
@@ -41,6 +41,7 @@ class Options:
     kind: str | None
     columns: Mapping[str, str | Sequence[str]]
     labels: tuple[str, ...]
+    tasks: Mapping[str, Task] = field(default_factory=built_in)
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,14 @@ def table_groups(rows: Sequence[Row], options: Options) -> list[tuple[Group, Whe
         task = _own_text(row, roles, "task") or options.task or "own"
         if task not in by_task:
             try:
-                by_task[task] = _columns(names, roles, built_in().get(task), options.columns, top)
+                by_task[task] = _columns(names, roles, options.tasks.get(task), options.columns, top)
             except DataError as e:
-                if task != "own" and task not in built_in():
-                    e.hint = f"{e.hint}; {task} is no built-in task: {near(task, built_in())}"
+                if task != "own" and task not in options.tasks:
+                    e.hint = f"{e.hint}; {task} is no built-in task: {near(task, options.tasks)}"
                 raise
         pairs += _row_pairs(row, task, by_task[task], options)
-    choices = {task: _choices(task, pairs, options.labels) for task in by_task}
-    return [(_pair_group(p, options.suite, choices[p.task]), p.row.where) for p in _unique_ids(pairs)]
+    choices = {task: _choices(task, pairs, options.labels, options.tasks) for task in by_task}
+    return [(_pair_group(p, options, choices[p.task]), p.row.where) for p in _unique_ids(pairs)]
 
 
 def _roles(names: Sequence[str], given: Mapping[str, str | Sequence[str]], where: Where) -> dict[str, str]:
@@ -235,15 +236,17 @@ def _choices_cell(row: Row, columns: _Columns) -> tuple[str, ...]:
     return tuple(str(part).strip() for part in parts if str(part).strip())
 
 
-def _choices(task: str, pairs: Sequence[_Pair], labels: tuple[str, ...]) -> tuple[str, ...]:
+def _choices(
+    task: str, pairs: Sequence[_Pair], labels: tuple[str, ...], tasks: Mapping[str, Task]
+) -> tuple[str, ...]:
     """The labels of a task: its own, those given, or those seen. None: answers are free text."""
-    if task in built_in():
-        if labels and labels != built_in()[task].labels:
+    if task in tasks:
+        if labels and labels != tasks[task].labels:
             raise UsageError(
-                f"{task} has labels of its own: {', '.join(built_in()[task].labels)}",
+                f"{task} has labels of its own: {', '.join(tasks[task].labels)}",
                 hint="leave the labels out, or give the task another name",
             )
-        return built_in()[task].labels
+        return tasks[task].labels
     if labels:
         return labels
     mine = [pair for pair in pairs if pair.task == task]
@@ -266,7 +269,7 @@ def _unique_ids(pairs: Iterable[_Pair]) -> Iterator[_Pair]:
         yield pair if counts[pair.id] == 1 else replace(pair, id=f"{pair.id}.{counts[pair.id]}")
 
 
-def _pair_group(pair: _Pair, suite: str, labels: tuple[str, ...]) -> Group:
+def _pair_group(pair: _Pair, options: Options, labels: tuple[str, ...]) -> Group:
     row = pair.row
     choices = _choices_cell(row, pair.columns) or labels
     expect = _pair_expect(pair.kind, row.where)
@@ -274,12 +277,12 @@ def _pair_group(pair: _Pair, suite: str, labels: tuple[str, ...]) -> Group:
     if pair.columns.cell(row, "variant_gold") is not None:
         variant_gold = pair.labels("variant_gold", choices)
     else:
-        variant_gold = gold if expect == "same" else _other_label(pair, gold, choices)
+        variant_gold = gold if expect == "same" else _other_label(pair, gold, choices, options.tasks)
     original = Item(f"{pair.id}/0", pair.task, "original", pair.original, choices, gold)
     variant = Item(f"{pair.id}/1", pair.task, "variant", pair.variant, choices, variant_gold)
     tag = _own_text(row, pair.columns.roles, "tag")
-    group = Group(pair.id, suite, pair.task, pair.kind, expect, (original, variant), tag=tag)
-    return fitted(group, row.where)
+    group = Group(pair.id, options.suite, pair.task, pair.kind, expect, (original, variant), tag=tag)
+    return fitted(group, row.where, options.tasks)
 
 
 def _pair_expect(kind: str, where: Where) -> Expect:
@@ -297,9 +300,11 @@ def _pair_expect(kind: str, where: Where) -> Expect:
     return expect
 
 
-def _other_label(pair: _Pair, gold: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
+def _other_label(
+    pair: _Pair, gold: tuple[str, ...], choices: tuple[str, ...], tasks: Mapping[str, Task]
+) -> tuple[str, ...]:
     """The label that a negation gives: what the task says, or the other one of two."""
-    task = built_in().get(pair.task)
+    task = tasks.get(pair.task)
     relation = task.relations.get(pair.kind) if task else None
     if gold and relation is not None and relation.to is not None:
         return (relation.to,)

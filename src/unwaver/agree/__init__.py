@@ -1,0 +1,62 @@
+"""Do two answers to one question agree? Each agreement is a function of its options that returns an Agreement.
+
+    what                 needs
+    exact … entities     nothing but the two texts: `compare` gives the values
+    bertscore … judge    a model: `request` is what it is asked about a pair, `value` reads what it says
+
+Identical texts are never compared: they are worth `same`. `pairs` says which pairs are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from unwaver.types import Answer, Request
+
+
+class Pair(NamedTuple):
+    """Two answers to one question; the order counts where an agreement is not symmetric."""
+
+    question: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two texts agree, from 0 to 1; None where it cannot be told.
+
+    `threshold` is the t of Cons_<name>@t where none is given: a pair counts when its value is t or more.
+    """
+
+    name: str  # the <agreement> in Cons_<agreement>
+    symmetric: bool  # else both directions are asked
+    better: Literal["high", "low"]
+    same: float  # what two identical texts are worth
+    threshold: float
+    compare: Callable[[Sequence[Pair]], list[float | None]] | None = None  # needs no model
+    model: str = ""  # "provider/name" of the model that is asked, where one is
+    options: Mapping[str, object] = field(default_factory=dict)  # what the model is opened with
+    needs_texts: bool = False  # the model is opened with texts=, the distinct answers of the run
+    request: Callable[[Pair], Request] | None = None
+    value: Callable[[Request, Answer], float | None] | None = None
+    combine: Callable[[float, float], float] | None = None  # both directions -> one value, for both of them
+
+
+AGREEMENTS: Mapping[str, str] = {
+    "exact": "unwaver.agree.exact:exact",
+    "normalised": "unwaver.agree.exact:normalised",
+    "numeric": "unwaver.agree.numeric:numeric",
+    "rouge1": "unwaver.agree.overlap:rouge1",
+    "bleu": "unwaver.agree.overlap:bleu",
+    "entities": "unwaver.agree.entities:entities",
+    "bertscore": "unwaver.agree.encoders:bertscore",
+    "embedding": "unwaver.agree.encoders:embedding",
+    "paraphrase": "unwaver.agree.paraphrase:paraphrase",
+    "entail": "unwaver.agree.nli:entail",
+    "contradict": "unwaver.agree.nli:contradict",
+    "bidirectional": "unwaver.agree.nli:bidirectional",
+    "judge": "unwaver.agree.judge:judge",
+}

@@ -1,0 +1,228 @@
+"""How far the answers to a question agree: each agreement that was asked for, on every pair of answers.
+
+    --agree rouge1   --agree entail=hf/PATH   --agree bertscore=PATH,layer=5,idf=true   --agree normalised@0.9
+
+What comes out is a column for each agreement: in the row of an answer, its values with all answers of its group,
+in their order. Models that compare are asked as any other: stored, batched, each pair once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+import numpy as np
+import polars as pl
+
+from unwaver import registry
+from unwaver.agree import AGREEMENTS, Agreement, Pair
+from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
+from unwaver.ask import key_maker
+from unwaver.errors import UsageError, near
+from unwaver.panel import Respondent
+from unwaver.types import Answer, Group
+
+ANSWERS, QUESTIONS = "agree_", "agree_questions_"  # what the names of the columns begin with
+DEFAULT = ("exact", "normalised")
+CHUNK = 2000  # pairs that are compared before progress is shown
+# agreements that are asked of a provider of their own, whatever the path says
+_PROVIDERS = {"bertscore": "bertscore/", "embedding": "embedding/"}
+
+Values = Mapping[Pair, float | None]
+
+
+def parse_agreement(text: str) -> Agreement:
+    """ "entail=hf/PATH@0.7" -> the agreement `entail`, asked of that model, with the threshold 0.7."""
+    text, at, bar = text.partition("@") if "@" in text.rpartition("/")[2] else (text, "", "")
+    first, *options = text.split(",")
+    name, equals, model = first.partition("=")
+    if name not in AGREEMENTS:
+        raise UsageError(f"unknown agreement {name!r}", hint=near(name, AGREEMENTS))
+    module, _, attribute = AGREEMENTS[name].partition(":")
+    make = getattr(import_module(module), attribute)
+    given = dict(option.partition("=")[::2] for option in options)
+    bound = registry.bind(make, given, f"the agreement {name}")
+    if "model" in inspect.signature(make).parameters:
+        if not equals or not model:
+            raise UsageError(f"the agreement {name} asks a model", hint=f"--agree {name}=hf/PATH")
+        prefix = _PROVIDERS.get(name, "")
+        agreement: Agreement = make(model if model.startswith(prefix) else prefix + model, **bound)
+    elif equals:
+        raise UsageError(f"the agreement {name} asks no model", hint=f"--agree {name}")
+    else:
+        agreement = make(**bound)
+    return replace(agreement, threshold=_share(bar, text)) if at else agreement
+
+
+def _share(text: str, of: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise UsageError(
+            f"agreement {of}: found {text!r} after @, expected a number from 0 to 1", hint="rouge1@0.5"
+        )
+    return value
+
+
+def chosen(given: Sequence[str], groups: Iterable[Group]) -> list[Agreement]:
+    """Those asked for; two that need nothing where there is free text; none where there is not."""
+    if not any(is_free_text(group) for group in groups):
+        return []
+    found = [parse_agreement(text) for text in given or DEFAULT]
+    names = [agreement.name for agreement in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"the agreement {twice[0]} is named twice", hint="name it once")
+    return found
+
+
+def is_free_text(group: Group) -> bool:
+    return not group.items[0].choices
+
+
+@dataclass(frozen=True)
+class Question:
+    """The answers to one question: rows of a frame, and what stands in them."""
+
+    text: str
+    rows: list[int]
+    answers: Distinct
+    wordings: Distinct  # the prompts themselves
+
+
+def questions(frame: pl.DataFrame, groups: Sequence[Group]) -> list[Question]:
+    """The groups of free text in a frame."""
+    free = {group.id: group for group in groups if is_free_text(group)}
+    asked = {item.id: _asked(item.fields) for group in free.values() for item in group.items}
+    rows: dict[str, list[int]] = {}
+    for row, (group, role) in enumerate(frame.select("group", "role").iter_rows()):
+        if group in free and role in ("original", "variant", "conclusion"):
+            rows.setdefault(group, []).append(row)
+    labels, items = frame["label"].to_list(), frame["item"].to_list()
+    return [
+        Question(
+            _asked(free[name].items[0].fields),
+            where,
+            distinct([labels[row] for row in where]),
+            distinct([asked[items[row]] for row in where]),
+        )
+        for name, where in rows.items()
+    ]
+
+
+def _asked(fields: Mapping[str, str]) -> str:
+    return "\n".join(fields.values())
+
+
+class Comparison:
+    """One agreement on all answers of a run."""
+
+    def __init__(self, agreement: Agreement, groups: Sequence[Group], frames: Sequence[pl.DataFrame]):
+        self.agreement, self._frames = agreement, frames
+        self._found = [questions(frame, groups) for frame in frames]
+        every = (pair for found in self._found for question in found for pair in _pairs_of(question, agreement))
+        self.pairs = list(dict.fromkeys(every))
+
+    @property
+    def texts(self) -> list[str]:
+        """The distinct answers of the run."""
+        return list(dict.fromkeys(t for found in self._found for q in found for t in q.answers.texts))
+
+    def compared(self, progress: Callable[[int], None]) -> Values:
+        """Without a model."""
+        assert self.agreement.compare is not None
+        values: dict[Pair, float | None] = {}
+        for start in range(0, len(self.pairs), CHUNK):
+            part = self.pairs[start : start + CHUNK]
+            values.update(zip(part, self.agreement.compare(part), strict=True))
+            progress(len(part))
+        return values
+
+    def plan(self, comparer: Respondent) -> None:
+        """What the model that compares is asked."""
+        assert self.agreement.request is not None
+        key_of = key_maker(comparer.model)
+        for pair in self.pairs:
+            request = self.agreement.request(pair)
+            key = key_of(request)
+            comparer.plan.requests.setdefault(key, request)
+            comparer.plan.keys[pair_id(self.agreement, pair), 0] = key
+            comparer.plan.groups.append([key])
+        if check := getattr(comparer.model, "check", None):
+            check(list(comparer.plan.requests.values()))
+
+    def read(self, answers: Mapping[tuple[str, int], Answer]) -> Values:
+        """The values of the pairs that were answered."""
+        agreement = self.agreement
+        assert agreement.request is not None
+        assert agreement.value is not None
+        found = {pair: answers.get((pair_id(agreement, pair), 0)) for pair in self.pairs}
+        return {
+            pair: agreement.value(agreement.request(pair), answer)
+            for pair, answer in found.items()
+            if answer is not None and answer.error is None
+        }
+
+    def frames_with(self, values: Values) -> list[pl.DataFrame]:
+        return [
+            with_values(frame, found, self.agreement, values)
+            for frame, found in zip(self._frames, self._found, strict=True)
+        ]
+
+    def summary(self, values: Values) -> dict[str, object]:
+        """What a reader must know: how many pairs, how many could not be told, and how sure the comparer is."""
+        every = [question for found in self._found for question in found]
+        return {
+            "name": self.agreement.name,
+            "model": self.agreement.model,
+            "threshold": self.agreement.threshold,
+            "pairs": len(self.pairs),
+            "failed": len(self.pairs) - len(values),
+            "not_told": sum(value is None for value in values.values()),
+            "own_consistency": own_consistency(every, self.agreement, values),
+        }
+
+
+def _pairs_of(question: Question, agreement: Agreement) -> Iterator[Pair]:
+    """What has to be compared: the answers, and the questions among themselves."""
+    yield from to_compare(question.text, question.answers, agreement.symmetric)
+    yield from to_compare(question.text, question.wordings, agreement.symmetric)
+
+
+def pair_id(agreement: Agreement, pair: Pair) -> str:
+    """The name under which the store keeps what was said of a pair."""
+    text = json.dumps([agreement.name, *pair], ensure_ascii=True)
+    return "pair:" + hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def with_values(
+    frame: pl.DataFrame, found: Sequence[Question], agreement: Agreement, values: Values
+) -> pl.DataFrame:
+    """The frame with two more columns: of the answers, and of the questions."""
+    name = f"{agreement.name}@{agreement.threshold:g}"
+    columns: dict[str, list[list[float | None] | None]] = {
+        ANSWERS + name: [None] * frame.height,
+        QUESTIONS + name: [None] * frame.height,
+    }
+    for question in found:
+        for column, texts in zip(columns.values(), (question.answers, question.wordings), strict=True):
+            wanted = to_compare(question.text, texts, agreement.symmetric)
+            table = spread(texts, [values.get(pair) for pair in wanted], agreement)
+            for row, line in zip(question.rows, table, strict=True):
+                column[row] = [None if np.isnan(x) else float(x) for x in line]
+    return frame.with_columns(
+        **{name: pl.Series(name, values, dtype=pl.List(pl.Float64)) for name, values in columns.items()}
+    )
+
+
+def own_consistency(found: Sequence[Question], agreement: Agreement, values: Values) -> float | None:
+    """The share of pairs of which the one who compares says the same in both orders; None if it has no order."""
+    if agreement.symmetric or agreement.compare is not None:
+        return None
+    wanted = [pair for q in found for pair in to_compare(q.text, q.answers, symmetric=False)]
+    return swap_agreement([values.get(pair) for pair in wanted], agreement.threshold)

@@ -1,0 +1,143 @@
+"""What became of every candidate: audit.jsonl, and a summary of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from statistics import fmean
+from typing import Any
+
+from unwaver.certify import Read, in_play, standings, verdict
+from unwaver.types import Group, Item
+from unwaver.variants.judges import Judge, refused_by
+
+VERSION = 1
+ENOUGH = (1, 3, 5)
+
+
+def has_candidates(group: Group) -> bool:
+    """Whether there is anything to audit: a judge, a review, or a limit to what is kept."""
+    return group.keep is not None or any(i.role == "judge" or i.certified is not None for i in group.items)
+
+
+def audit(groups: Sequence[Group], read: Read, judges: Sequence[Judge], model: str) -> Iterator[dict[str, Any]]:
+    """One record for each candidate; `model` is the one under test, "" where there is none."""
+    for group in groups:
+        if not has_candidates(group):
+            continue
+        found = standings(group, read) if in_play(group, read) else {}
+        questions: dict[str, list[Item]] = {}
+        for item in group.items:
+            if item.role == "judge":
+                questions.setdefault(item.about, []).append(item)
+        for item in group.items:
+            if item.role == "variant":
+                yield _record(group, item, questions.get(item.id, []), found, read, judges, model)
+
+
+def _record(
+    group: Group,
+    item: Item,
+    questions: Sequence[Item],
+    found: Mapping[str, str],
+    read: Read,
+    judges: Sequence[Judge],
+    model: str,
+) -> dict[str, Any]:
+    original = group.items[0]
+    changed = [name for name in item.fields if item.fields[name] != original.fields.get(name)] or list(item.fields)
+    texts = [" | ".join(i.fields[name] for name in changed) for i in (original, item)]
+    standing = found.get(item.id, "not needed")
+    verdicts = [_verdict(q, read) for q in questions]
+    reasons = [
+        r
+        for judge in judges
+        for name in changed
+        if (r := refused_by(judge, original.fields[name], item.fields[name]))
+    ]
+    if item.certified is False and not reasons:
+        reasons = ["refused when the groups were made, or by a person"]
+    return {
+        "version": VERSION,
+        "model": model,
+        "group": group.id,
+        "id": item.id,
+        "original": texts[0],
+        "variant": texts[1],
+        "standing": standing,
+        "reasons": reasons
+        + [f"{v['judge']} ({v['question']}) says {v['label']}" for v in verdicts if v["accepted"] is False],
+        "verdicts": verdicts,
+        "reviewed": item.certified if not reasons or item.certified else None,
+    }
+
+
+def _verdict(question: Item, read: Read) -> dict[str, Any]:
+    reading = read(question)
+    given = verdict(question, reading)
+    measured = not question.accepted
+    return {
+        "judge": question.judge,
+        "question": question.id.rpartition("/")[2],
+        "label": reading.label,
+        "accepted": None if measured else given.accepted,
+        "score": (reading.probs[-1] if reading.probs else None) if measured else given.score,
+        "at_least": question.at_least or None,
+    }
+
+
+def summary(groups: Sequence[Group], read: Read) -> dict[str, Any]:
+    """Acceptance, lexical diversity and how many items have enough variants; of the groups in play."""
+    from unwaver.distance import lexical_distance
+
+    judged = [group for group in groups if has_candidates(group) and in_play(group, read)]
+    kept: list[list[str]] = []
+    accepted = rejected = 0
+    to_original: list[float] = []
+    for group in judged:
+        found = standings(group, read)
+        accepted += list(found.values()).count("kept")
+        rejected += list(found.values()).count("rejected")
+        original, *variants = _texts(group, {id for id, standing in found.items() if standing == "kept"})
+        kept.append(variants)
+        to_original += [lexical_distance(original, text) for text in variants]
+    among = [lexical_distance(a, b) for texts in kept for a, b in combinations(texts, 2)]
+    somebody = any(i.role == "judge" or i.certified is not None for group in judged for i in group.items)
+    decided = accepted + rejected if somebody else 0
+    most = max((group.keep or max(ENOUGH) for group in judged), default=0)
+    return {
+        "items": len(judged),
+        "candidates": sum(item.role == "variant" for group in judged for item in group.items),
+        "judged": decided,
+        "accepted": accepted,
+        "acceptance": accepted / decided if decided else None,
+        "kept": sum(map(len, kept)),
+        "distance_to_original": fmean(to_original) if to_original else None,
+        "distance_among_variants": fmean(among) if among else None,
+        **{f"items_with_{n}": fmean(len(texts) >= n for texts in kept) if n <= most else None for n in ENOUGH},
+    }
+
+
+def _texts(group: Group, chosen: set[str]) -> list[str]:
+    """What differs: of the original, then of the chosen variants."""
+    first = group.items[0].fields
+    variants = [item for item in group.items if item.role == "variant"]
+    changed = [n for n in first if any(v.fields[n] != first[n] for v in variants)] or list(first)
+    items = [group.items[0], *(v for v in variants if v.id in chosen)]
+    return [" ".join(item.fields[name] for name in changed) for item in items]
+
+
+def as_text(found: Mapping[str, Any]) -> str:
+    """The summary in a line, for people."""
+    text = f"{found['candidates']:,} candidates of {found['items']:,} items, "
+    if found["judged"]:
+        text += f"{100 * found['acceptance']:.1f} % of {found['judged']:,} judged were accepted, "
+    text += f"{found['kept']:,} kept"
+    shares = [(n, found[f"items_with_{n}"]) for n in ENOUGH if found[f"items_with_{n}"] is not None]
+    if shares:
+        text += "; items with " + ", ".join(f"≥ {n}: {100 * share:.1f} %" for n, share in shares)
+    if found["distance_to_original"] is not None:
+        text += f"; lexical distance to the original {100 * found['distance_to_original']:.1f}"
+    if found["distance_among_variants"] is not None:
+        text += f", among variants {100 * found['distance_among_variants']:.1f}"
+    return text

@@ -1,0 +1,110 @@
+"""Fooling rates of several sets or several models in one number: by evaluated items, and the plain mean beside.
+
+A model's average over sets has the task "average" or "average_plain"; the average of a set over models has that
+in place of the model. Rates of different k are never averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from unwaver.block import Block
+from unwaver.metrics.fooling import flipped, opposed, rate
+from unwaver.stats import Floats, estimate
+from unwaver.types import Score
+
+WEIGHTED, PLAIN = "average", "average_plain"
+
+
+def averages(blocks: Sequence[Block], seed: int) -> Iterator[Score]:
+    rated = [block for block in blocks if block.kind == "fooling" and block.keep]
+    for key in dict.fromkeys((b.suite, b.model, b.method) for b in rated):
+        sets = [b for b in rated if (b.suite, b.model, b.method) == key]
+        yield from _of(sets, seed, over="task")
+    for key in dict.fromkeys((b.suite, b.task, b.method) for b in rated):
+        models = [b for b in rated if (b.suite, b.task, b.method) == key]
+        yield from _of(models, seed, over="model")
+
+
+def _of(blocks: Sequence[Block], seed: int, over: str) -> Iterator[Score]:
+    if len(blocks) < 2 or len({block.keep for block in blocks}) > 1:
+        return
+    for k in range(1, (blocks[0].keep or 0) + 1):
+        for name, changes in (("r_r", flipped), ("r_s", opposed)):
+            values = [_complete(rate(block, changes(block), k), block) for block in blocks]
+            yield _score(blocks, f"{name}@{k}", values, seed, over, plain=False)
+            yield _score(blocks, f"{name}@{k}", values, seed, over, plain=True)
+
+
+def _complete(values: Floats, block: Block) -> Floats:
+    return np.where(block.complete, values, np.nan)
+
+
+def _score(
+    blocks: Sequence[Block], metric: str, values: Sequence[Floats], seed: int, over: str, plain: bool
+) -> Score:
+    first = blocks[0]
+    pooled = np.concatenate(values)
+    if over == "task":  # other items in every set; several models answer the same ones
+        starts = np.cumsum([0, *(int(block.cluster.max()) + 1 for block in blocks[:-1])])
+        clusters = np.concatenate([block.cluster + start for block, start in zip(blocks, starts, strict=True)])
+    else:
+        clusters = np.concatenate([block.cluster for block in blocks])
+    if plain:
+        found = estimate(_columns(values), clusters, _mean_of_means, seed=seed)
+    else:
+        found = estimate(pooled, clusters, seed=seed)
+    counted = int((~np.isnan(pooled)).sum())
+    groups = sum(block.groups for block in blocks)
+    failed, not_asked = (sum(int(getattr(b, name).sum()) for b in blocks) for name in ("failed", "not_asked"))
+    named = PLAIN if plain else WEIGHTED
+    return Score(
+        suite=first.suite,
+        task=named if over == "task" else first.task,
+        kind=first.kind,
+        metric=metric,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        groups=groups,
+        counted=counted,
+        not_applicable=groups - counted - failed - not_asked,
+        unreadable=sum(int(block.unreadable.sum()) for block in blocks),
+        failed=failed,
+        not_asked=not_asked,
+        truncated=sum(int(block.truncated.sum()) for block in blocks),
+        accuracy=_accuracy(blocks, plain),
+        model=named if over == "model" else first.model,
+        method=first.method,
+        better="low",
+        interval=found.interval,
+        clusters=found.clusters,
+    )
+
+
+def _columns(values: Sequence[Floats]) -> Floats:
+    """A column with the values of each part and one with how many they are: 0 in the rows of the others."""
+    sizes = [len(part) for part in values]
+    table = np.zeros((sum(sizes), 2 * len(values)))
+    start = 0
+    for n, part in enumerate(values):
+        rows = slice(start, start + len(part))
+        table[rows, 2 * n], table[rows, 2 * n + 1] = part, 1.0
+        start += len(part)
+    return table
+
+
+def _mean_of_means(sums: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((sums[..., :-1:2] / sums[..., 1:-1:2]).mean(axis=-1))
+
+
+def _accuracy(blocks: Sequence[Block], plain: bool) -> float | None:
+    """Over the originals, of all parts together or as the mean of the parts."""
+    rights = [block.right[~block.target & block.complete[block.group]] for block in blocks]
+    rights = [right[~np.isnan(right)] for right in rights]
+    if any(len(right) == 0 for right in rights):
+        return None
+    return float(np.mean([r.mean() for r in rights]) if plain else np.concatenate(rights).mean())

@@ -1,0 +1,137 @@
+"""Which variants count: those that every judge accepts, in order, up to as many as the group keeps.
+
+A judge's verdict is an answer like any other. So what has to be asked next follows from what is answered:
+originals, then judges about as many candidates as may still be kept, then the variants that were kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple
+
+from unwaver.types import Group, Item
+
+Status = Literal["answered", "unreadable", "failed", "not_asked"]
+
+
+class Reading(NamedTuple):
+    """An answer as the table has it."""
+
+    status: Status = "not_asked"
+    label: str | None = None
+    probs: list[float] | None = None
+
+
+class Verdict(NamedTuple):
+    """What one judge says of a variant: accepted, rejected, or None where it has not answered."""
+
+    accepted: bool | None
+    score: float | None  # the probability of the accepted answers
+    status: Status = "answered"
+
+
+Read = Callable[[Item], Reading]
+Standing = Literal["kept", "rejected", "spare", "open"]
+
+
+def verdict(item: Item, reading: Reading) -> Verdict:
+    """accepted=("entailment",), at_least=0.8: "entailment" with 0.9 -> True, with 0.7 -> False.
+
+    With a bar the probability of the accepted answers decides, without one the label does.
+    """
+    if reading.status in ("failed", "not_asked"):
+        return Verdict(None, None, reading.status)
+    score = None
+    if reading.probs:
+        score = sum(p for label, p in zip(item.choices, reading.probs, strict=True) if label in item.accepted)
+    if item.at_least and score is not None:
+        return Verdict(score >= item.at_least, score)
+    return Verdict(reading.label in item.accepted, score)
+
+
+def is_plain(group: Group) -> bool:
+    """Every item counts: nobody judges, and all variants are kept."""
+    return group.keep is None and group.kind != "fooling" and not any(_is_judged(item) for item in group.items)
+
+
+def _is_judged(item: Item) -> bool:
+    return item.role == "judge" or item.certified is not None
+
+
+def judges_of(group: Group) -> dict[str, list[Item]]:
+    """By variant: the items that must be answered with yes. One without an accepted answer only measures."""
+    judges: dict[str, list[Item]] = {}
+    for item in group.items:
+        if item.role == "judge" and item.accepted:
+            judges.setdefault(item.about, []).append(item)
+    return judges
+
+
+def standings(group: Group, read: Read) -> dict[str, Standing]:
+    """What has become of each variant: kept; rejected; certified or unread but not needed (spare); open.
+
+    An open one holds its place: one behind it may be certified already, by an answer about another group.
+    """
+    judges = judges_of(group)
+    found: dict[str, Standing] = {}
+    places = 0
+    for item in group.items:
+        if item.role not in ("variant", "conclusion"):
+            continue
+        if group.keep is not None and places >= group.keep:
+            found[item.id] = "spare"
+            continue
+        found[item.id] = _standing(item, judges.get(item.id, ()), read)
+        places += found[item.id] in ("kept", "open")
+    return found
+
+
+def _standing(item: Item, judges: Iterable[Item], read: Read) -> Standing:
+    if item.certified is False:
+        return "rejected"
+    verdicts = [verdict(judge, read(judge)).accepted for judge in judges]
+    if False in verdicts:
+        return "rejected"
+    return "open" if None in verdicts else "kept"
+
+
+def in_play(group: Group, read: Read) -> bool:
+    """Whether the variants matter: fooling needs a model that is right about the original."""
+    if group.kind != "fooling":
+        return True
+    return all(read(item).label in item.accepted for item in group.items if item.role == "original")
+
+
+def counted(group: Group, read: Read) -> list[Item]:
+    """The items that stand in the table: originals, variants that are kept, and those not yet decided."""
+    if is_plain(group):
+        return list(group.items)
+    found = standings(group, read) if in_play(group, read) else {}
+    return [i for i in group.items if i.role == "original" or found.get(i.id) in ("kept", "open")]
+
+
+def reading_of(group: Group, item: Item, read: Read) -> Reading:
+    """What the table has of an item: a variant that nobody asked about because its judge failed has failed."""
+    reading = read(item)
+    if reading.status == "not_asked":
+        judges = judges_of(group).get(item.id, ())
+        return Reading("failed") if any(read(judge).status == "failed" for judge in judges) else reading
+    return reading
+
+
+def needed(group: Group, read: Read) -> list[Item]:
+    """The items whose answers are needed as far as can be told now; more may follow from the answers."""
+    if is_plain(group):
+        return list(group.items)
+    originals = [item for item in group.items if item.role == "original"]
+    if not in_play(group, read):
+        return originals
+    found = standings(group, read)
+    wanted = []
+    for item in group.items:
+        if item.role == "judge":  # one that only measures speaks of what is kept
+            asked_about = ("kept", "open") if item.accepted else ("kept",)
+            wanted += [item] if found.get(item.about) in asked_about else []
+        elif found.get(item.id) == "kept":
+            wanted.append(item)
+    return originals + wanted

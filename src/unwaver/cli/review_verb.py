@@ -1,0 +1,48 @@
+"""unwaver review."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from unwaver.errors import DataError, UsageError
+
+
+@click.command("review")
+@click.argument("groups", type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The sheet: a .tsv.")
+@click.option("--sample", type=int, help="N variants drawn at random. [all]")
+@click.option("--seed", type=int, default=0, show_default=True)
+def command(groups: Path, out: Path, sample: int | None, seed: int) -> None:
+    """Write a sheet on which a person judges variants.
+
+    GROUPS is a groups.jsonl or a run folder. Where judges have spoken (audit.jsonl beside it), only variants that
+    were kept are listed. Fill in the column verdict with ok or wrong, and reason if you like;
+    then give the sheet to run, build or score with --review. Wrong variants no longer count, and the share of them
+    bounds the scores.
+
+    \b
+    Examples:
+      unwaver review groups.jsonl --sample 100 --out sheet.tsv
+      unwaver run groups.jsonl --model hf/PATH --review sheet.tsv
+      unwaver score runs/mine-1a2b3c4d --review sheet.tsv
+    """
+    if out.suffix != ".tsv":
+        raise DataError("a review sheet is a .tsv", file=out, hint="name it sheet.tsv")
+    if out.exists():
+        raise DataError(
+            "there is a file of that name", file=out, hint="a filled sheet is precious: choose another"
+        )
+    if sample is not None and sample < 1:
+        raise UsageError(f"--sample is {sample}, expected 1 or more", hint="leave it out for all")
+    from unwaver.folder import GROUPS, read_groups_file, read_kept, write_whole
+    from unwaver.review import sheet
+
+    path = groups / GROUPS if groups.is_dir() else groups
+    if not path.exists():
+        raise DataError("there is no such file", file=path, hint="give a groups.jsonl or a run folder")
+    found = read_groups_file(path)
+    text = sheet(found, sample=sample, seed=seed, only=read_kept(path.parent, found))
+    write_whole(out, text)
+    click.echo(f"{text.count(chr(10)) - 1:,} variants to judge: {out}")

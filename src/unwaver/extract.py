@@ -1,0 +1,355 @@
+r"""Reading an answer out of what a model wrote, by a short name of how:
+
+    text            the whole text, without white space around it
+    first_line      the first line that is not blank; last_line the last one
+    letter          the letter of an option: "(b) Rome", "so the answer is B." -> "B"
+    number          "The answer is 1,000.0 m." "#### 1000" "\boxed{1000}" -> "1000"; "3/4" -> "0.75"; "5%" -> "5"
+    json            the first JSON object, or what a fenced block holds, with sorted keys
+    json:a.b.0      a value in it: {"a": {"b": ["yes"]}} -> "yes"
+    regex:PATTERN   the last match: its first group, or all of it where there is none
+
+None is unreadable: what is looked for is not there, is empty, or two letters are. A thought (<think>…</think>) is
+cut off first; one without an end is unreadable as a whole. Label words are read elsewhere (unwaver.read).
+
+    reader("number")("<think>6 or 7?</think>It is 7.") -> "7"
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Context, Decimal
+from typing import Any, TypeVar
+
+from unwaver.agree.numeric import numbers
+from unwaver.errors import UsageError, missing_extra, near
+
+Reader = Callable[[str], str | None]
+Found = TypeVar("Found")
+
+REGEX_CHARACTERS = 20_000  # a regular expression reads the end of longer texts
+REGEX_SECONDS = 5.0  # of computing, for one text
+JSON_STARTS = 1_000  # braces from which an object is tried: each try may read the rest of the text
+_THOUGHT, _THOUGHT_END = "<think>", "</think>"
+
+
+def reader(spec: str) -> Reader:
+    r"""The function that `spec` names: reader("last_line")("Well.\nParis\n") -> "Paris"."""
+    name, colon, rest = spec.partition(":")
+    if not colon and name in _PLAIN:
+        return _guarded(_PLAIN[name])
+    if name == "json" and (rest or not colon):
+        return _guarded(_json_reader(rest))
+    if name == "regex" and rest:
+        return _guarded(_regex_reader(rest))
+    known = ", ".join([*_PLAIN, "json", "json:FIELD", "regex:PATTERN"])
+    likely = near(name, [*_PLAIN, "json", "regex"])
+    hint = f"{likely} known: {known}" if likely.startswith("did") and not colon else f"known: {known}"
+    raise UsageError(f"no way of reading an answer is called {spec!r}", hint=hint)
+
+
+def without_thought(text: str) -> str | None:
+    """ "<think>Hm.</think> Yes" -> " Yes"; None where a thought has no end, as the answer never came."""
+    _, end, after = text.rpartition(_THOUGHT_END)
+    return None if not end and after.lstrip().startswith(_THOUGHT) else after
+
+
+def _guarded(read: Reader) -> Reader:
+    """Thoughts cut off before, white space after; nothing left is None."""
+
+    def read_answer(text: str) -> str | None:
+        answer = without_thought(text)
+        found = None if answer is None else read(answer)
+        return None if found is None else found.strip() or None
+
+    return read_answer
+
+
+def _last(found: Iterable[Found]) -> Found | None:
+    last = None
+    for last in found:  # noqa: B007 - the last one is what is wanted
+        pass
+    return last
+
+
+# --- lines --------------------------------------------------------------------------------------------------
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip()), "")
+
+
+def _last_line(text: str) -> str:
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+# --- where an answer is marked ------------------------------------------------------------------------------
+
+_LATEX_COMMAND = re.compile(r"\\[a-z]+\s*\{?")
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_CUE = re.compile(
+    r"\b(?:answer|result)\b[*_`]*(?:\s*[:=：]|\s+(?:is|was|are|will\s+be)\b(?:\s*:)?)", re.IGNORECASE
+)
+
+
+def _boxed(text: str) -> str | None:
+    r"""What stands in the last box: "\boxed{\frac{1}{2}}" -> "\frac{1}{2}"."""
+    box = _last(_BOXED.finditer(text))
+    if box is None:
+        return None
+    depth = 1
+    for end in range(box.end(), len(text)):
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        if depth == 0:
+            return text[box.end() : end]
+    return None
+
+
+def _after_cue(text: str) -> str | None:
+    r"""What stands in the line after the last "answer is" or "answer:", or in the next one: "answer:\n7"."""
+    cue = _last(_CUE.finditer(text))
+    return None if cue is None else _first_line(text[cue.end() :])
+
+
+# --- letters ------------------------------------------------------------------------------------------------
+
+_EDGE = r"[\s*_`\"'“”‘’$]*"  # emphasis and quotes
+# A and I are words too: as options they do not stand before a word in small letters, but for a few
+_NO_WORD = r"(?!\s+(?!(?:is|or|and|because|since)\b)[a-z])"
+_LETTER = rf"(?:[B-HJ-Zb-hj-z]|[AaIi]{_NO_WORD})(?![^\W_])(?!['’]\w)"
+_BRACKETED = rf"[(\[]{_EDGE}(?P<{{}}>[A-Za-z]){_EDGE}[)\]]"
+_ALONE = re.compile(rf"{_EDGE}(?:{_BRACKETED.format('a')}|(?P<b>[A-Za-z]))[).\]:]?{_EDGE}[.]?{_EDGE}")
+_OPTION = r"(?:(?:the|an?)\s+)?(?:correct\s+|right\s+|best\s+)?(?:(?:option|choice|letter|answer)\s+)?"
+_AT_CUE = re.compile(
+    rf"{_EDGE}(?i:{_OPTION}){_EDGE}(?:{_BRACKETED.format('a')}|(?P<b>{_LETTER})(?=\W|$))",
+)
+_LISTED = re.compile(
+    rf"{_EDGE}(?:{_BRACKETED.format('a')}(?!\s+(?:is|are|and|or|can|cannot)\b)"
+    r"|(?P<b>[A-Za-z])[*_`]*(?:[).:](?=\s|$|[*_`])|\s+[-–—]\s|(?=\n)))"
+)
+_NOT = r"(?<!\bnot )(?<!n't )(?<!n’t )"
+_NAMED = re.compile(rf"{_NOT}\b(?i:option|choice|letter)s?\s+(?:{_BRACKETED.format('a')}|(?P<b>{_LETTER}))")
+_MENTIONED = re.compile(  # after "option" only where that was negated, else _NAMED has it
+    rf"{_NOT}(?<!option )(?<!choice )(?<!letter )"
+    rf"(?:{_BRACKETED.format('a')}|(?<![\w'’.-])(?P<b>[B-HJ-Z]|A{_NO_WORD})(?![\w'’]|[.-]\w))"
+)
+
+
+def _letter(text: str) -> str | None:
+    """The first of these that gives one: a box; the first or last line, whole; after "answer is"; the beginning,
+    set off; "option B"; the only letter that stands alone, as a capital (but for I) or in brackets."""
+    boxed = _boxed(text)
+    if boxed is not None:
+        return _found(_ALONE.fullmatch(_LATEX_COMMAND.sub("", boxed).rstrip("} ")))
+    lines = [_found(_ALONE.fullmatch(line.strip())) for line in (_first_line(text), _last_line(text))]
+    if any(lines):
+        return _one(letter for letter in lines if letter)
+    if letter := _found(_AT_CUE.match(_after_cue(text) or "")):
+        return letter
+    if letter := _found(_LISTED.match(text)):
+        return None if _is_list(text) else letter
+    named = {_group(match) for match in _NAMED.finditer(text)}
+    return _one(named or {_group(match) for match in _MENTIONED.finditer(text)})
+
+
+def _one(letters: Iterable[str]) -> str | None:
+    """ "B", "B" -> "B"; "A", "B" -> None."""
+    distinct = set(letters)
+    return distinct.pop() if len(distinct) == 1 else None
+
+
+def _found(match: re.Match[str] | None) -> str | None:
+    return None if match is None else _group(match)
+
+
+def _group(match: re.Match[str]) -> str:
+    return (match["a"] or match["b"]).upper()
+
+
+def _is_list(text: str) -> bool:
+    r"""Whether the options are given back, each on its line: "A. Rome\nB. Paris"."""
+    marked = {_group(match) for line in text.splitlines() if (match := _LISTED.match(line))}
+    return len(marked) > 1
+
+
+# --- numbers ------------------------------------------------------------------------------------------------
+
+_FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(\d+)\s*\}\s*\{\s*(\d+)\s*\}")
+_LATEX_SPACE = re.compile(r"(?<=\d)(?:\{,\}|\\[,;!]\s?|\\\s)(?=\d{3})")
+_LATEX_SIGN = re.compile(r"\\([%$])")
+_DIGITS = Context(prec=50)
+_PLAIN_DIGITS = 30  # beyond, a number is written as 1E+40
+
+
+def _number(text: str) -> str | None:
+    """The number in the last box, after the last ####, after the last "answer is"; else the last of the text."""
+    text = _plain_numbers(text)
+    marked = (_boxed(text), _after_hashes(text), _after_cue(text))
+    for part in marked:
+        if part is not None and (found := _first_number(part)) is not None:
+            return found
+    last = _last(numbers(text))
+    return None if last is None else normal(last.value)
+
+
+def _plain_numbers(text: str) -> str:
+    r"""Out of LaTeX: "\frac{3}{4}" -> "3/4", "1{,}000" -> "1,000", "5\%" -> "5%"."""
+    return _LATEX_SIGN.sub(r"\1", _LATEX_SPACE.sub(",", _FRACTION.sub(r"\1/\2", text)))
+
+
+def _after_hashes(text: str) -> str | None:
+    _, hashes, after = text.rpartition("####")
+    return _first_line(after) if hashes else None
+
+
+def _first_number(line: str) -> str | None:
+    """ "7, that is 3 + 4" -> 7; but of a sum its result: "3 + 4 = 7" -> 7."""
+    before, equals, _ = line.partition("=")
+    if equals and sum(1 for _ in numbers(before)) > 1:
+        line = line.rpartition("=")[2]
+    first = next(numbers(line), None)
+    return None if first is None else normal(first.value)
+
+
+def normal(value: Decimal) -> str | None:
+    """One way of writing a number: 1000.0 -> "1000", 1E+3 -> "1000", -0 -> "0"; None if it is not finite."""
+    if not value.is_finite():
+        return None
+    short = value.normalize(_DIGITS)
+    if not short:
+        return "0"
+    return str(short) if abs(short.adjusted()) > _PLAIN_DIGITS else format(short, "f")
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------
+
+_FENCE = re.compile(r"```[ \t]*\w*[ \t]*\n(.*?)```", re.DOTALL)
+_MISSING = object()
+
+
+def _json_reader(path: str) -> Reader:
+    """The value at the path in the first JSON of the text that has it; names and list places between points."""
+    steps = path.split(".") if path else []
+    if "" in steps:
+        raise UsageError(f"json:{path}: found an empty name", hint="write json:answer or json:result.answer")
+
+    def read(text: str) -> str | None:
+        values = (_at(value, steps) for value in _json_values(text))
+        return next((_as_text(value) for value in values if value is not _MISSING), None)
+
+    return read
+
+
+def _json_values(text: str) -> Iterator[Any]:
+    """The whole text, each fenced block, each object in the text: whatever of them is JSON."""
+    for whole in (text, *(fence[1] for fence in _FENCE.finditer(text))):
+        try:
+            yield _DECODER.decode(whole.strip())
+        except (ValueError, RecursionError):
+            continue
+    yield from _json_objects(text)
+
+
+def _json_objects(text: str) -> Iterator[Any]:
+    start = text.find("{")
+    for _ in range(JSON_STARTS):
+        if start < 0:
+            return
+        end = start + 1
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+            yield value
+        except json.JSONDecodeError as error:
+            if _is_cut_off(error, text):  # the rest is inside the object that was not finished
+                return
+        except (ValueError, RecursionError):
+            pass
+        start = text.find("{", end)
+
+
+def _is_cut_off(error: json.JSONDecodeError, text: str) -> bool:
+    return error.msg.startswith("Unterminated") or not text[error.pos :].strip()
+
+
+def _json_float(digits: str) -> float | int:
+    """1.0 is 1, so that both are one answer."""
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError("no number of JSON that can be kept")
+    return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=_json_float, parse_constant=_no_constant)
+
+
+def _at(value: Any, steps: list[str]) -> Any:
+    """_at({"a": ["x", "y"]}, ["a", "1"]) -> "y"."""
+    for step in steps:
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and len(step) < 10 and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return _MISSING
+    return value
+
+
+def _as_text(value: Any) -> str | None:
+    """Text as it is, null as None, all else as JSON with sorted keys."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return text.encode(errors="replace").decode()  # "\ud800" is half a character, which no file can hold
+
+
+# --- regular expressions ------------------------------------------------------------------------------------
+
+
+def _regex_reader(pattern: str) -> Reader:
+    """By the library `regex`: it knows what `re` knows, and can be stopped. A pattern that takes too long is an
+    error and not "unreadable", as which answers are readable must not depend on the machine."""
+    try:
+        import regex  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        raise missing_extra("regex", "text") from None
+    try:
+        compiled = regex.compile(pattern)
+    except regex.error as error:
+        hint = "write regex:PATTERN as Python has them: regex:answer is (\\w+)"
+        raise UsageError(f"regex:{pattern}: no regular expression: {error}", hint=hint) from None
+
+    def read(text: str) -> str | None:
+        # the text is not cut, so that ^ keeps meaning its beginning
+        start = max(0, len(text) - REGEX_CHARACTERS)
+        try:
+            last = _last(compiled.finditer(text, start, timeout=REGEX_SECONDS))
+        except TimeoutError:
+            hint = "repeats inside repeats, like (a+)+, take for ever: write the pattern without them"
+            message = (
+                f"regex:{pattern}: not done after {REGEX_SECONDS:g} s with a text of {len(text):,} characters"
+            )
+            raise UsageError(message, hint=hint) from None
+        if last is None:
+            return None
+        found: str | None = last[1] if compiled.groups else last[0]
+        return found
+
+    return read
+
+
+_PLAIN: Mapping[str, Reader] = {
+    "text": _text,
+    "first_line": _first_line,
+    "last_line": _last_line,
+    "letter": _letter,
+    "number": _number,
+}

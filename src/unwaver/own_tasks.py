@@ -1,0 +1,140 @@
+"""A task of a user's own: a TOML file with the keys of tasks.toml, named where a built-in task would be."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from unwaver.errors import DataError, UsageError, near
+from unwaver.tasks import Task, built_in, parse_tasks
+
+KEYS = (
+    "like",
+    "type",
+    "fields",
+    "modified",
+    "labels",
+    "words",
+    "segments",
+    "version",
+    "prompt",
+    "relations",
+    "invalid",
+    "forms",
+)
+_LISTS = ("fields", "labels", "words", "segments")
+_TEXTS = ("like", "type", "modified", "prompt")
+_TABLES = ("relations", "invalid", "forms")
+_FORM_KEYS = ("prompt", "segments", "words", "version", "indicators")
+_EXAMPLE = 'write [name], and below it fields = ["text"], labels = ["no", "yes"], prompt = "…{text}…"'
+
+
+def open_task(name: str) -> Task:
+    """The task that is meant: "snli", "my.toml" with one task in it, or "my.toml:second"."""
+    if name in built_in():
+        return built_in()[name]
+    file, _, wanted = name.partition(":") if ".toml:" in name else (name, "", "")
+    if not file.endswith(".toml"):
+        hint = f"{near(name, built_in())}; a task of your own is a file: --task my.toml"
+        raise UsageError(f"unknown task {name!r}", hint=hint)
+    tasks = read_tasks(Path(file))
+    if wanted and wanted not in tasks:
+        raise DataError(f"there is no task [{wanted}]", file=file, hint=near(wanted, tasks))
+    if not wanted and len(tasks) > 1:
+        hint = f"say which: --task {file}:{next(iter(tasks))}"
+        raise DataError(f"it has {len(tasks)} tasks: {', '.join(tasks)}", file=file, hint=hint)
+    return tasks[wanted or next(iter(tasks))]
+
+
+def read_tasks(path: Path) -> Mapping[str, Task]:
+    """Every task of a file, checked."""
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise DataError("there is no such file", file=path, hint="check --task") from None
+    except (OSError, UnicodeDecodeError) as e:
+        raise DataError(f"the task cannot be read: {e}", file=path, hint="check --task") from None
+    except tomllib.TOMLDecodeError as e:
+        line = re.search(r"at line (\d+)", str(e))
+        raise DataError(f"no TOML: {e}", file=path, line=int(line[1]) if line else None, hint=_EXAMPLE) from None
+    if not entries:
+        raise DataError("the file holds no task", file=path, hint=_EXAMPLE)
+    for name, entry in entries.items():
+        if problem := _problem(name, entry):
+            raise DataError(f"[{name}]: {problem}", file=path, hint=_EXAMPLE)
+    # "like" may name a built-in task, whose entry is not in this file
+    return {name: task for name, task in parse_tasks(entries, path, known=built_in()).items() if name in entries}
+
+
+def _problem(name: str, entry: Any) -> str | None:
+    """What is wrong with an entry; None where nothing is."""
+    if not isinstance(entry, dict):
+        return f"found {entry!r}, expected the keys of a task"
+    if name in built_in():
+        return "this is the name of a built-in task, choose another"
+    if strange := sorted(set(entry) - set(KEYS)):
+        return f"unknown key {strange[0]!r}; {near(strange[0], KEYS)}"
+    for key in _TEXTS:
+        if key in entry and not isinstance(entry[key], str):
+            return f"{key}: found {entry[key]!r}, expected a text"
+    for key in _LISTS:
+        value = entry.get(key, ["x"])
+        empty = value == [] and key in ("labels", "words")  # free text
+        if not isinstance(value, list) or not (value or empty) or not all(isinstance(v, str) and v for v in value):
+            return f"{key}: found {value!r}, expected a list of texts"
+    for key in _TABLES:
+        if not isinstance(entry.get(key, {}), dict):
+            return f"{key}: found {entry[key]!r}, expected a table: [{name}.{key}]"
+    if problem := _form_problem(entry.get("forms", {})):
+        return problem
+    if "like" in entry:
+        own = sorted(set(entry) - {"like", "forms"})
+        return f"{own[0]}: a task that is like another takes all but forms from it" if own else None
+    missing = [key for key in ("fields", "labels", "prompt") if key not in entry]
+    if missing:
+        return f"it has no {', '.join(missing)}"
+    return _inner_problem(entry)
+
+
+def _form_problem(forms: Mapping[str, Any]) -> str | None:
+    for form, entry in forms.items():
+        if not isinstance(entry, dict) or not isinstance(entry.get("prompt"), str):
+            return f"forms.{form}: found {entry!r}, expected a table with prompt"
+        if strange := sorted(set(entry) - set(_FORM_KEYS)):
+            return f"forms.{form}: unknown key {strange[0]!r}; {near(strange[0], _FORM_KEYS)}"
+        for key in ("segments", "words", "indicators"):
+            value = entry.get(key, [])
+            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+                return f"forms.{form}.{key}: found {value!r}, expected a list of texts"
+    return None
+
+
+def _inner_problem(entry: Mapping[str, Any]) -> str | None:
+    fields, labels = entry["fields"], entry["labels"]
+    if len(set(labels)) < len(labels) or len(labels) == 1:
+        return f"labels: found {labels!r}, expected two or more different ones, or none for free text"
+    if bad := [f for f in fields if not re.fullmatch(r"\w+", f)]:
+        return f"fields: found {bad[0]!r}, expected letters, digits and _"
+    if entry.get("modified", fields[-1]) not in fields:
+        return f"modified: found {entry['modified']!r}, expected one of {', '.join(fields)}"
+    if len(entry.get("words", labels)) != len(labels):
+        return f"words: found {len(entry['words'])}, expected one for each of the {len(labels)} labels"
+    asked = re.findall(r"\{(\w+)\}", entry["prompt"] + " ".join(entry.get("segments", ())))
+    if unknown := [name for name in asked if name not in fields]:
+        return f"prompt or segments: found {{{unknown[0]}}}, expected one of {', '.join(fields)}"
+    for kind, relation in entry.get("relations", {}).items():
+        given = relation if isinstance(relation, dict) else {"found": relation}
+        if set(given) - {"labels", "to"}:
+            return f"relations.{kind}: found {relation!r}, expected {{ labels = […], to = … }}"
+        if not isinstance(given.get("labels", []), list):
+            return f"relations.{kind}.labels: found {given['labels']!r}, expected a list of labels"
+        for label in [*given.get("labels", ()), *([given["to"]] if "to" in given else [])]:
+            if label not in labels:
+                return f"relations.{kind}: found label {label!r}, expected one of {', '.join(labels)}"
+    for kind, reason in entry.get("invalid", {}).items():
+        if not isinstance(reason, str):
+            return f"invalid.{kind}: found {reason!r}, expected the reason as a text"
+    return None

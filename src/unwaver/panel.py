@@ -1,0 +1,150 @@
+"""Who answers: the models under test and the judges of variants, asked in rounds, as answers call for more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from unwaver.ask import Plan, Render, make_plan
+from unwaver.certify import Read, Reading, is_plain, needed
+from unwaver.store import Store
+from unwaver.types import Answer, Group, Item, Model
+
+Answers = dict[tuple[str, int], Answer]  # by item and replicate
+
+
+@dataclass(eq=False)
+class Respondent:
+    """A model and what it is asked. `judge` is the name that items know it by, "" for a model under test."""
+
+    model: Model
+    judge: str = ""
+    plan: Plan = field(default_factory=Plan)
+
+    def answers(self, item: Item) -> bool:
+        return item.judge == self.judge or (not self.judge and item.judge == "self")
+
+
+class Panel:
+    """The models under test and the judges, each with a plan that grows with the groups."""
+
+    def __init__(
+        self,
+        models: Sequence[Model],
+        judges: Mapping[str, Model],
+        render: Render,
+        replicates: int = 1,
+        normalise: bool = False,
+    ):
+        self.tested = [Respondent(model) for model in models]
+        self.judges = [Respondent(model, judge) for judge, model in judges.items()]
+        self._render, self._replicates, self._normalise = render, replicates, normalise
+
+    @property
+    def tested_or_none(self) -> Sequence[Respondent | None]:
+        """The models under test; where there is none, the judges alone speak."""
+        return self.tested or [None]
+
+    @property
+    def everyone(self) -> list[Respondent]:
+        return [*self.tested, *self.judges]
+
+    def plan(self, groups: Sequence[Group]) -> None:
+        """Add what is new in the groups to the plans, and let the models look at it before they are asked."""
+        for respondent in self.everyone:
+            known = set(respondent.plan.requests)
+            make_plan(
+                groups,
+                respondent.model,
+                self._render,
+                self._replicates,
+                chosen=respondent.answers,
+                plan=respondent.plan,
+            )
+            new = [request for key, request in respondent.plan.requests.items() if key not in known]
+            if new and (check := getattr(respondent.model, "check", None)):
+                check(new)
+
+    def answers(self, tested: Respondent | None, store: Store) -> Answers:
+        """What a model under test and the judges have said."""
+        found: Answers = {}
+        for respondent in [*([tested] if tested else []), *self.judges]:
+            found.update(answers_of(respondent.plan.keys, store))
+        return found
+
+    def reads(
+        self, tested: Respondent | None, store: Store, words: Mapping[tuple[str, str], Sequence[str]]
+    ) -> list[Read]:
+        """How that reads, one function for each replicate."""
+        from unwaver.table import reader
+
+        told = reader(self.answers(tested, store), words, self._normalise)
+
+        def of(replicate: int) -> Read:
+            def read(item: Item) -> Reading:
+                return told(item, replicate)
+
+            return read
+
+        return [of(replicate) for replicate in range(self._replicates)]
+
+    def ask(
+        self,
+        groups: Sequence[Group],
+        store: Store,
+        words: Mapping[tuple[str, str], Sequence[str]],
+        put: Callable[[Respondent, set[str]], bool],
+    ) -> None:
+        """Put everything that is needed, round by round; `put` asks one model and says whether to go on."""
+        everything = [group for group in groups if is_plain(group)]
+        judged = [group for group in groups if not is_plain(group)]
+        for respondent in self.everyone:
+            keys = self._keys(respondent, (item for group in everything for item in group.items))
+            if keys and not put(respondent, keys):
+                return
+        tried: set[str] = set()
+        while judged:
+            calls = {r: keys - tried for r, keys in self._wanted(judged, store, words).items()}
+            calls = {r: keys for r, keys in calls.items() if keys}
+            if not calls:
+                return
+            for respondent, keys in calls.items():
+                tried |= keys
+                if not put(respondent, keys):
+                    return
+
+    def _wanted(
+        self, groups: Sequence[Group], store: Store, words: Mapping[tuple[str, str], Sequence[str]]
+    ) -> dict[Respondent, set[str]]:
+        wanted: dict[Respondent, set[str]] = {respondent: set() for respondent in self.everyone}
+        for tested in self.tested_or_none:
+            for read in self.reads(tested, store, words):
+                items = [item for group in groups for item in needed(group, read)]
+                for respondent in [*([tested] if tested else []), *self.judges]:
+                    wanted[respondent] |= self._keys(respondent, items)
+        answered = {r: store.answered(keys) for r, keys in wanted.items()}
+        return {r: keys - answered[r] for r, keys in wanted.items()}
+
+    def _keys(self, respondent: Respondent, items: Iterable[Item]) -> set[str]:
+        keys = respondent.plan.keys
+        return {
+            keys[item.id, replicate]
+            for item in items
+            if respondent.answers(item)
+            for replicate in range(self._replicates)
+            if (item.id, replicate) in keys
+        }
+
+
+def links(everyone: Sequence[Respondent]) -> Iterator[tuple[int, str, int, str]]:
+    """(number, item, replicate, key); models under test come first."""
+    for number, respondent in enumerate(everyone):
+        for (item, replicate), key in respondent.plan.keys.items():
+            yield number, item, replicate, key
+
+
+def answers_of(keys: Mapping[tuple[str, int], str], store: Store) -> Answers:
+    found: dict[str, Answer] = store.answers(set(keys.values()))
+    missing = [k for k in set(keys.values()) if k not in found]
+    found.update((key, Answer(error=error)) for key, error in store.failures(missing).items())
+    return {place: found[key] for place, key in keys.items() if key in found}

@@ -1,0 +1,102 @@
+"""Is a free answer right? It is where it is closer to a true reference than to every false one.
+
+    "It is round." with the true "The earth is round." and the false "The earth is flat." -> True
+
+How close a text is to a reference is any function of pairs: `rouge1` below (R1-A), or a regression model.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from unwaver.agree.exact import normalise
+
+
+class Referenced(NamedTuple):
+    """An answer and what it is held against."""
+
+    text: str
+    true: tuple[str, ...]
+    false: tuple[str, ...]
+
+
+Pair = tuple[str, str]  # text, reference
+# pairs in, aligned values out: higher is closer, None where it cannot be told
+Similarity = Callable[[Sequence[Pair]], Sequence[float | None]]
+
+
+def accurate(text: str, true: Sequence[str], false: Sequence[str], similarity: Similarity) -> bool | None:
+    """Whether the greatest similarity to a true reference is strictly above the greatest to a false one.
+
+    None where there is nothing to hold it against: no true or no false reference. An empty text is not accurate.
+    """
+    return accurate_all([Referenced(text, tuple(true), tuple(false))], similarity)[0]
+
+
+def accurate_all(answers: Sequence[Referenced], similarity: Similarity) -> list[bool | None]:
+    """`accurate` for many answers, in one call of `similarity` with each distinct pair once."""
+    pairs = list(dict.fromkeys(pair for answer in answers for pair in _pairs(answer)))
+    values = dict(zip(pairs, similarity(pairs) if pairs else (), strict=True))
+    return [_verdict(answer, values) for answer in answers]
+
+
+def _pairs(answer: Referenced) -> Iterable[Pair]:
+    if answer.text.strip() and answer.true and answer.false:
+        return ((answer.text, reference) for reference in (*answer.true, *answer.false))
+    return ()
+
+
+def _verdict(answer: Referenced, values: Mapping[Pair, float | None]) -> bool | None:
+    if not answer.true or not answer.false:
+        return None
+    if not answer.text.strip():
+        return False
+    closest_true, closest_false = (
+        _closest(values[answer.text, reference] for reference in references)
+        for references in (answer.true, answer.false)
+    )
+    return None if closest_true is None or closest_false is None else closest_true > closest_false
+
+
+def _closest(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None and not math.isnan(value)), default=None)
+
+
+def contains(text: str, true: Sequence[str]) -> bool:
+    """Whether a right answer stands in the text, whole words, case, marks and articles aside.
+
+    "It is the Pacific Ocean.", ("pacific",) -> True; "Pacifica", ("pacific",) -> False
+    """
+    words = f" {normalise(text)} "
+    return any(f" {form} " in words for form in map(normalise, true) if form)
+
+
+# --- ROUGE-1 ------------------------------------------------------------------------------------------------
+
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def rouge1(pairs: Sequence[Pair]) -> list[float]:
+    """ROUGE-1 F without a stemmer, to the last digit what rouge-score gives, with each text split once.
+
+    "A cat sat.", "a cat ran" -> 0.667. It knows no letters but a to z: other scripts share nothing.
+    """
+    words = {text: Counter(_WORD.findall(text.lower())) for text in {text for pair in pairs for text in pair}}
+    lengths = {text: counts.total() for text, counts in words.items()}
+    return [_f_measure(_shared(words[a], words[b]), lengths[a], lengths[b]) for a, b in pairs]
+
+
+def _shared(one: Counter[str], other: Counter[str]) -> int:
+    if len(one) > len(other):
+        one, other = other, one
+    return sum(min(count, other[word]) for word, count in one.items() if word in other)
+
+
+def _f_measure(shared: int, text: int, reference: int) -> float:
+    """In the order of operations of rouge-score: the last digit decides whether two values are equal."""
+    precision, recall = shared / max(text, 1), shared / max(reference, 1)
+    return 2 * precision * recall / (precision + recall) if shared else 0.0

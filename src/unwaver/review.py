@@ -1,0 +1,122 @@
+"""A sheet that a person fills in: is this variant right? And what its verdicts say of the variants not looked at.
+
+    id              original        variant             verdict  reason
+    mine/…/7/1      A man sleeps.   A man is asleep.    ok
+    mine/…/9/1      All sleep.      Some sleep.         wrong    weaker
+
+A variant that was called wrong does not apply. The share of wrong ones bounds the scores (see docs/variants.md).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from unwaver.certify import Read, standings
+from unwaver.files import read_rows, shown
+from unwaver.types import Group, Item
+
+COLUMNS = ("id", "original", "variant", "verdict", "reason")
+OK, WRONG = ("ok", "yes", "right", "1", "true"), ("wrong", "no", "0", "false")
+
+
+def sheet(
+    groups: Sequence[Group], *, sample: int | None = None, seed: int = 0, only: Set[str] | None = None
+) -> str:
+    """The variants, or `sample` of them drawn at random, with empty verdicts, as .tsv. `only` are the ids of those
+    that count, where that is known: what the judges have refused need not be looked at."""
+    rows = [
+        (item, _texts(group, item))
+        for group in groups
+        for item in group.items
+        if _is_variant(item) and item.certified is not False and (only is None or item.id in only)
+    ]
+    if sample is not None and sample < len(rows):
+        rows = [rows[i] for i in sorted(Random(seed).sample(range(len(rows)), sample))]
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows((item.id, *texts, "", "") for item, texts in rows)
+    return out.getvalue()
+
+
+def _is_variant(item: Item) -> bool:
+    return item.role in ("variant", "conclusion")
+
+
+def _texts(group: Group, item: Item) -> tuple[str, str]:
+    """Original and variant, only what differs between them; of a conclusion all."""
+    first = group.items[0]
+    names = [name for name in item.fields if item.fields[name] != first.fields.get(name)] or list(item.fields)
+    return " | ".join(first.fields.get(name, "") for name in names), " | ".join(
+        item.fields[name] for name in names
+    )
+
+
+def read_sheet(path: Path) -> dict[str, bool]:
+    """The verdicts by item; rows without one have not been looked at."""
+    verdicts: dict[str, bool] = {}
+    for row in read_rows(path, required=("id", "verdict")):
+        found = str(row.cells["verdict"] or "").strip().casefold()
+        if found in OK or found in WRONG:
+            verdicts[row.text("id")] = found in OK
+        elif found:
+            raise row.where.error(
+                f'column "verdict": found {shown(found)}, expected ok or wrong', "leave it empty if not looked at"
+            )
+    return verdicts
+
+
+def counting(groups: Sequence[Group], verdicts: Mapping[str, bool], read: Read) -> list[Group]:
+    """The groups without the variants that judges refused, or that were not needed: what a person says of those
+    tells nothing about the variants that count."""
+    found = []
+    for group in groups:
+        unseen = tuple(replace(i, certified=None) if i.id in verdicts else i for i in group.items)
+        by_judges, as_asked = standings(replace(group, items=unseen), read), standings(group, read)
+        out = {id for id in by_judges if by_judges[id] == "rejected" or as_asked[id] == "spare"}
+        found.append(replace(group, items=tuple(i for i in group.items if i.id not in out)))
+    return found
+
+
+def reviewed(groups: Sequence[Group], verdicts: Mapping[str, bool]) -> list[Group]:
+    """The groups with the verdicts on their variants, and with the upper limit of the share of wrong ones."""
+    limits = _limits(groups, verdicts)
+    found = []
+    for group in groups:
+        items = tuple(replace(i, certified=verdicts[i.id]) if i.id in verdicts else i for i in group.items)
+        epsilon = limits.get(_made_alike(group), group.epsilon)
+        found.append(replace(group, items=items, epsilon=epsilon))
+    return found
+
+
+def _limits(groups: Sequence[Group], verdicts: Mapping[str, bool]) -> dict[tuple[str, ...], float]:
+    """By kind: the upper end of the exact interval of the share of wrong variants; 0 where all were looked at."""
+    from unwaver.stats import binomial
+
+    seen: dict[tuple[str, ...], list[bool]] = {}
+    total: dict[tuple[str, ...], int] = {}
+    for group in groups:
+        for item in group.items:
+            if _is_variant(item) and (item.certified is not False or item.id in verdicts):
+                total[_made_alike(group)] = total.get(_made_alike(group), 0) + 1
+                if item.id in verdicts:
+                    seen.setdefault(_made_alike(group), []).append(verdicts[item.id])
+    return {
+        kind: 0.0 if len(found) == total[kind] else binomial(found.count(False), len(found))[1]
+        for kind, found in seen.items()
+    }
+
+
+def _made_alike(group: Group) -> tuple[str, ...]:
+    return group.suite, group.task, group.kind
+
+
+def unknown_ids(groups: Sequence[Group], verdicts: Mapping[str, bool]) -> list[str]:
+    """Verdicts on items that are not here: the sheet belongs to other groups."""
+    known = {item.id for group in groups for item in group.items}
+    return [id for id in verdicts if id not in known]

@@ -1,0 +1,143 @@
+"""Groups made from a user's own items: unwaver run FILE --task TASK --variants negate,swap."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unwaver import registry
+from unwaver.errors import UsageError, near
+from unwaver.groups import with_clusters
+from unwaver.own_tasks import open_task
+from unwaver.suites.common import check_case
+from unwaver.suites.from_table import read_source
+from unwaver.tasks import Task, built_in
+from unwaver.types import Group, Item, Suite
+from unwaver.variants.paraphrase import is_model, shown_writer
+from unwaver.variants.source import Build, Refused, Source, renamed
+
+PARAPHRASED = ("semantic", "fooling")  # the kinds that a writer makes
+
+
+@dataclass
+class Made:
+    """What a builder has made of a source."""
+
+    variant: str
+    groups: list[Group] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """ "negate: 12 groups of 10 items; refused: 4 × no finite verb"."""
+        items = len({tuple(group.items[0].fields.values()) for group in self.groups})
+        text = f"{self.variant}: {_number(len(self.groups), 'group')} of {_number(items, 'item')}"
+        reasons = Counter(r.reason for r in self.refused).most_common()
+        if reasons:
+            text += "; refused: " + ", ".join(f"{count:,} × {reason}" for reason, count in reasons[:5])
+        if len(reasons) > 5:
+            text += f", {sum(count for _, count in reasons[5:]):,} × other reasons"
+        return text
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def suite(
+    path: Path,
+    *,
+    task: str | None = None,
+    variants: Sequence[str] = (),
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    quoting: bool = True,
+    **options: Any,
+) -> Suite:
+    """`options` go to the builders that take them: writer, judges, k, encoder, lang, antonyms, seed …"""
+    if task is None:
+        raise UsageError("variants need to know the task", hint="add --task: " + ", ".join(built_in()))
+    chosen = open_task(task)
+    source = read_source(path, chosen, columns=columns, quoting=quoting)
+    made = [_made(name, builder(name, options), source) for name in names_of(variants)]
+    return _suite(source, made, {} if chosen.name in built_in() else {chosen.name: chosen}, options)
+
+
+def names_of(variants: Sequence[str]) -> list[str]:
+    """ "surface" stands for all builders of that family."""
+    known = registry.names("variants")
+    found: list[str] = []
+    for name in variants:
+        below = [n for n in known if n == name or n.startswith(f"{name}_")]
+        if not below:
+            raise UsageError(f"unknown variant {name!r}", hint=near(name, known))
+        found += [n for n in below if n not in found]
+    if not found:
+        raise UsageError("no variants named", hint="known: " + ", ".join(known))
+    return found
+
+
+def builder(name: str, options: Mapping[str, Any]) -> Build:
+    make = registry.find("variants", name)
+    if name == "additive":
+        options = {**options, "how": options.get("additive"), "cap": options.get("additive_cap")}
+    build: Build = make(**registry.accepted(make, options))
+    return build
+
+
+def _made(name: str, build: Build, source: Source) -> Made:
+    made = Made(name)
+    for each in build(source):
+        if isinstance(each, Refused):
+            made.refused.append(each)
+        else:
+            made.groups.append(each)
+    return made
+
+
+def unique(groups: Sequence[Group]) -> list[Group]:
+    """Two builders of one kind may use one name: 7, 7.2, 7.3."""
+    taken: set[str] = set()
+    found = []
+    for group in groups:
+        name, number = group.id, 1
+        while name in taken:
+            number += 1
+            name = f"{group.id}.{number}"
+        taken.add(name)
+        found.append(group if name == group.id else renamed(group, name))
+    return found
+
+
+def _suite(source: Source, made: Sequence[Made], tasks: Mapping[str, Task], options: Mapping[str, Any]) -> Suite:
+    cases: dict[str, list[Group]] = {}
+    for group in unique([group for each in made for group in each.groups]):
+        cases.setdefault(group.kind, []).append(group)
+    cases = {kind: with_clusters(groups) for kind, groups in cases.items()}
+    name = source.task.name
+    if not cases:
+        hint = "the reasons tell what is missing; unwaver list variants shows others"
+        raise UsageError("no variant could be made: " + "; ".join(map(str, made)), hint=hint)
+
+    def groups(task: str, kind: str) -> Iterator[Group]:
+        check_case(source.suite, kinds, task, kind)
+        return iter(cases[kind])
+
+    def examples(task: str) -> Iterator[Item]:
+        return (item for item in source.items if item.accepted and task == name)
+
+    def notes(task: str, kind: str) -> list[str]:
+        check_case(source.suite, kinds, task, kind)
+        first = kind == kinds[name][0]  # which also says what came to nothing
+        said = [
+            str(each) for each in made if any(g.kind == kind for g in each.groups) or (first and not each.groups)
+        ]
+        writer = options.get("writer")
+        if writer and any(each.variant == "paraphrase" and each.groups for each in made) and kind in PARAPHRASED:
+            said = [] if is_model(writer) else said
+            said.append(f"written by {shown_writer(writer, source.task)}")
+        return said
+
+    kinds = {name: tuple(cases)}
+    return Suite(source.suite, kinds, groups, examples, notes, tasks)

@@ -1,0 +1,391 @@
+"""Changes that know English: contractions, numbers, spelling and typing errors. Word lists: surface_english.toml.
+
+What a rule is not sure of stays as it is: a change that is not made costs one item, a wrong one costs the result.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from importlib import resources
+from random import Random
+from typing import Any
+
+from unwaver.variants.source import Rewrite
+
+Match = re.Match[str]
+
+
+@cache
+def _lists() -> Mapping[str, Any]:
+    text = resources.files("unwaver.variants").joinpath("surface_english.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _set(table: str, name: str) -> frozenset[str]:
+    return frozenset(_lists()[table][name].split())
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+
+
+def is_english(text: str) -> bool:
+    """Words speak for it and none against: "7 dogs in a park" -> True, "7 Zwerge im Wald", "7 dwarfs" -> False."""
+    words = {word.lower() for word in _WORD.findall(text)}
+    strong, weak, foreign = (len(words & _set("evidence", name)) for name in ("strong", "weak", "foreign"))
+    return 2 * strong + weak - 3 * foreign >= 2
+
+
+def _before(found: Match) -> str:
+    """What stands before, up to a space: _before(7 in "the 7 dogs") -> "the"."""
+    parts = found.string[: found.start()].rsplit(maxsplit=1)
+    return parts[-1] if parts else ""
+
+
+def _after(found: Match) -> str:
+    parts = found.string[found.end() :].split(maxsplit=1)
+    return parts[0] if parts else ""
+
+
+def _begins(found: Match) -> bool:
+    """At the beginning of a sentence."""
+    return not (before := _before(found)) or before[-1] in ".!?:"
+
+
+def _cased_like(word: str, model: str) -> str:
+    """_cased_like("seven", "7") -> "seven"; ("colour", "Color") -> "Colour"; ("colour", "COLOR") -> "COLOUR"."""
+    if len(model) > 1 and model.isupper():
+        return word.upper()
+    return word[0].upper() + word[1:] if model[0].isupper() else word
+
+
+# --- contractions -------------------------------------------------------------------------------------------
+
+_SUBJECTS = frozenset({"i", "you", "he", "she", "it", "we", "they", "there", "this", "that", "the", "anyone"})
+_HELPERS = frozenset({"to", "may", "might", "could", "would", "should", "must", "will", "can", "shall", "not"})
+_CLAUSE = frozenset({"that", "because", "if", "but", "so", "although", "since", "though", "says", "said", "think"})
+_ASKS_BEFORE = frozenset({"why", "how", "when", "where", "what"})
+_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
+
+_NT = re.compile(
+    r"\b(ca|wo|sha|do|does|did|is|are|was|were|has|have|had|could|would|should|must|might|need)( ?)n['’]t\b", re.I
+)
+_NOT = re.compile(
+    r"\b(?:(do|does|did|is|are|was|were|has|have|had|could|would|should|must|will|can) not|cannot)\b(?!-)", re.I
+)
+_ADVERB = r"not|also|just|still|always"
+_REST = r"an?|the|very|so|too|in|on|at|from|with|under|near|[a-z]{2,}ing"
+# before these words "is" and "are" may lean on the word before them: not in "I know where you are."
+_LEANS = rf"(?= (?:{_ADVERB}|{_REST})\b)"
+_IS = rf"(?= (?:(?:{_ADVERB}) )?(?:{_REST})\b)"  # "it's not been seen" has no "is"
+_SHORT = re.compile(
+    r"\b(?:(I) ?['’](m)|(you|we|they) ?['’](re)|(I|you|we|they) ?['’](ve)|(I|you|he|she|it|we|they) ?['’](ll)"
+    rf"|(he|she|it|that|there) ?['’](s){_IS})\b",
+    re.I,
+)
+_LONG = re.compile(
+    rf"\b(?:(I) (am){_LEANS}|(you|we|they) (are){_LEANS}|(he|she|it|there) (is){_LEANS}"
+    r"|(I|you|he|she|it|we|they) (will)(?= [a-z]))\b",
+    re.I,
+)
+_ENDINGS = {"m": "am", "re": "are", "ve": "have", "ll": "will", "s": "is"}
+_SHORTENED = {"am": "m", "are": "re", "will": "ll", "is": "s"}
+
+
+def contraction_changes(text: str) -> Iterator[Rewrite]:
+    """ "It is late and I don't mind" -> "It is late and I do not mind", "It's late …"; questions turn words round
+    ("Don't you mind?"), so there they stay."""
+    yield Rewrite(_NT.sub(_expanded_not, _SHORT.sub(_expanded, text)), "expanded")
+    yield Rewrite(_LONG.sub(_contracted, _NOT.sub(_contracted_not, text)), "contracted")
+
+
+def _expanded_not(found: Match) -> str:
+    stem = _STEMS.get(found[1].lower(), found[1])
+    first = _begins(found) and found[1].lower() != "do"  # "Don't go." is an order, "Isn't it late" a question
+    turned = _bare(_after(found)) in _SUBJECTS or _bare(_before(found)) in _ASKS_BEFORE
+    if first or turned or _in_question(found) or found[1].isupper():
+        return found[0]
+    full = "cannot" if stem.lower() == "can" else f"{stem} not"
+    return _cased_like(full, found[1])
+
+
+def _contracted_not(found: Match) -> str:
+    verb = found[1] or found[0][:3]
+    if _bare(_before(found)) in _HELPERS or verb.isupper():
+        return found[0]
+    short = {"can": "can't", "will": "won't"}.get(verb.lower(), f"{verb}n't")
+    return _cased_like(_apostrophe(short, found.string), verb)
+
+
+def _expanded(found: Match) -> str:
+    word, ending = (part for part in found.groups() if part is not None)
+    return f"{word} {_ENDINGS[ending.lower()]}" if ending.islower() else found[0]
+
+
+def _contracted(found: Match) -> str:
+    word, verb = (part for part in found.groups() if part is not None)
+    before = _bare(_before(found))
+    # "the men behind you are running" has no "you're"
+    if verb.isupper() or not (_begins(found) or before in _CLAUSE or _before(found)[-1] in ",;"):
+        return found[0]
+    return _apostrophe(f"{word}'{_SHORTENED[verb.lower()]}", found.string)
+
+
+def _apostrophe(word: str, text: str) -> str:
+    """In the way of the text: it’s where it has ’ and no '."""
+    return word.replace("'", "’") if "’" in text and "'" not in text else word
+
+
+def _bare(word: str) -> str:
+    return word.strip(".,;:!?\"“”()'’").lower()
+
+
+def _in_question(found: Match) -> bool:
+    end = re.search(r"[.!?]", found.string[found.end() :])
+    return end is not None and end[0] == "?"
+
+
+# --- numbers ------------------------------------------------------------------------------------------------
+
+
+@cache
+def _values() -> Mapping[str, int]:
+    """zero -> 0 … ninety-nine -> 99."""
+    small, tens = _lists()["numbers"]["small"].split(), _lists()["numbers"]["tens"].split()
+    values = {word: n for n, word in enumerate(small)}
+    for n, ten in enumerate(tens, 2):
+        values[ten] = 10 * n
+        values |= {f"{ten}-{unit}": 10 * n + u for u, unit in enumerate(small[1:10], 1)}
+    return values
+
+
+@cache
+def _names_of_values() -> Mapping[int, str]:
+    return {n: word for word, n in _values().items()}
+
+
+_DIGITS = re.compile(r"(?<![^\s\"“])(?:0|[1-9]\d?)(?=[,;.!?\"”]*(?:\s|$))")
+_SEPARATED = re.compile(r"(?<![\w.,/:-])\d{1,3}(?:,\d{3})+(?![\w,/:-]|\.\d)")
+_UNSEPARATED = re.compile(r"(?<!\S)[1-9]\d{3,8}(?=\s+[a-z])")
+_YEARS = range(1100, 2100)
+
+
+def number_changes(text: str) -> Iterator[Rewrite]:
+    """ "7 dogs" -> "seven dogs", "seven dogs" -> "7 dogs", "1,000" -> "1000", "1000 dogs" -> "1,000 dogs"; dates,
+    times, years and what is a name ("room 7") stay."""
+    if not is_english(text):
+        return
+    yield Rewrite(_DIGITS.sub(_in_words, text), "digits_to_words")
+    yield Rewrite(_number_words().sub(_in_digits, text), "words_to_digits")
+    yield Rewrite(_SEPARATED.sub(lambda found: found[0].replace(",", ""), text), "separators_dropped")
+    yield Rewrite(_UNSEPARATED.sub(_separated, text), "separators_added")
+
+
+@cache
+def _number_words() -> re.Pattern[str]:
+    """Without one ("no one", "one day") and zero."""
+    values = sorted(_values(), key=len, reverse=True)
+    return re.compile(
+        rf"(?<![\w'’-])(?:{'|'.join(w for w in values if w not in ('one', 'zero'))})(?![\w'’-])", re.I
+    )
+
+
+def _in_words(found: Match) -> str:
+    numbering = _begins(found) and found.string[found.end() : found.end() + 1] == "."
+    if numbering or not _is_amount(found):
+        return found[0]
+    word = _names_of_values()[int(found[0])]
+    return word[0].upper() + word[1:] if _begins(found) else word
+
+
+def _in_digits(found: Match) -> str:
+    capital = found[0][0].isupper() and not _begins(found)
+    return found[0] if capital or not _is_amount(found) else str(_values()[found[0].lower()])
+
+
+def _separated(found: Match) -> str:
+    is_year = int(found[0]) in _YEARS
+    return found[0] if is_year or not _is_amount(found) else f"{int(found[0]):,}"
+
+
+def _is_amount(found: Match) -> bool:
+    """Not a date or time, not a part of another number, not the number of a room or a page."""
+    rest = found.string[found.end() :]
+    if found.string.islower() and _bare(_after(found)) not in _set("numbers", "counted"):
+        return False  # without capitals a name cannot be told: "modern warfare 2", "five guys"
+    ended = bool(re.match(r"[,;.!?\"”]", rest))  # what comes after is another part of the sentence
+    return _fits_before(_before(found)) and (ended or _fits_after(_after(found), rest))
+
+
+def _fits_before(before: str) -> bool:
+    word = _bare(before)
+    if not before:
+        return True
+    if not before[0].isalpha() or {word, before.lower()} & _names_before():
+        return False
+    if before[-1] in ".!?:;":
+        return True
+    return before[0].islower() or (before.isalpha() and word in _function_words())
+
+
+def _fits_after(after: str, rest: str) -> bool:
+    word = _bare(after)
+    if not after:
+        return True
+    if {word, after.lower()} & _names_after() or re.match(r"\s+and (a )?(half|quarter|third)\b", rest, re.I):
+        return False
+    return after[0].islower() and (len(word) > 1 or word == "a")
+
+
+@cache
+def _names_before() -> frozenset[str]:
+    return _set("numbers", "names") | _set("numbers", "months") | _set("numbers", "parts") | _values().keys()
+
+
+@cache
+def _names_after() -> frozenset[str]:
+    return _set("numbers", "after") | _set("numbers", "months") | _set("numbers", "parts") | _values().keys()
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    return _set("evidence", "strong") | _set("evidence", "weak")
+
+
+# --- spelling -----------------------------------------------------------------------------------------------
+
+
+@cache
+def spelling() -> Mapping[str, str]:
+    """American -> British: color -> colour, organizing -> organising."""
+    lists = _lists()["spelling"]
+    found = {f"{w}{e}": f"{w[:-2]}our{e}" for w in lists["our"] for e in lists["our_endings"]}
+    found |= {f"{w}z{e}": f"{w}s{e}" for w in lists["ize"] for e in lists["ize_endings"]}
+    found |= {f"{w}ization{s}": f"{w}isation{s}" for w in lists["ization"] for s in ("", "s")}
+    found |= {f"{w}l{e}": f"{w}ll{e}" for w in lists["l"] for e in lists["l_endings"]}
+    return found | dict(line.split() for line in lists["pairs"].split("\n") if line)
+
+
+@cache
+def _american() -> Mapping[str, str]:
+    return {british: american for american, british in spelling().items()}
+
+
+def spelling_changes(text: str) -> Iterator[Rewrite]:
+    """ "a gray harbor" -> "a grey harbour"; names ("Pearl Harbor") stay."""
+    yield Rewrite(_respelled(text, spelling()), "british")
+    yield Rewrite(_respelled(text, _american()), "american")
+
+
+def _respelled(text: str, other: Mapping[str, str]) -> str:
+    def respelled(found: Match) -> str:
+        word = found[0]
+        if word.lower() not in other or _may_be_name(found):
+            return word
+        return _cased_like(other[word.lower()], word)
+
+    return _WORD.sub(respelled, text)
+
+
+def _may_be_name(found: Match) -> bool:
+    """By its capital; in a text without capitals a few words are never sure: "jean grey", "guitar center"."""
+    if found.string.islower():
+        return found[0] in _set("spelling", "in_names")
+    return found[0][0].isupper() and not found[0].isupper() and not _begins(found)
+
+
+# --- typing errors ------------------------------------------------------------------------------------------
+
+SHORTEST, LONGEST = 5, 30  # letters of a word that may get an error
+
+
+def typo_changes(text: str, is_word: Callable[[str], bool], random: Random) -> Iterator[Rewrite]:
+    """One error a variant: two letters swapped, one dropped, one doubled, one taken for its neighbour on the
+    keyboard. First and last letter stay, and no other word comes of it."""
+    words = [found for found in _WORD.finditer(text) if _may_err(found)]
+    for tag, change in _ERRORS.items():
+        random.shuffle(words)
+        if error := next(_errors(words, change, is_word, random), None):
+            found, word = error
+            yield Rewrite(text[: found.start()] + word + text[found.end() :], tag)
+
+
+# parts of an address, a name with a hyphen, a contraction
+_GLUED_BEFORE = re.compile(r"[\w@#/\\.:'’-]\Z")
+_GLUED_AFTER = re.compile(r"[\w@/\\'’-]|[.:]\w")
+
+
+def _may_err(found: Match) -> bool:
+    """No short word, no name, no negation, no number; letters of the keyboard only."""
+    word = found[0]
+    if not SHORTEST <= len(word) <= LONGEST or not (word.isascii() and word.isalpha()):
+        return False
+    if _GLUED_BEFORE.search(found.string, 0, found.start()) or _GLUED_AFTER.match(found.string, found.end()):
+        return False
+    return word.islower() and word not in _set("typing", "kept") and word not in _values()
+
+
+def _errors(
+    words: list[Match],
+    change: Callable[[str, int, Random], str],
+    is_word: Callable[[str], bool],
+    random: Random,
+) -> Iterator[tuple[Match, str]]:
+    for found in words:
+        places = list(range(1, len(found[0]) - 2))
+        random.shuffle(places)
+        for place in places:
+            word = change(found[0], place, random)
+            if word != found[0] and not is_word(word):
+                yield found, word
+
+
+def _swap(word: str, i: int, _: Random) -> str:
+    return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
+
+
+def _drop(word: str, i: int, _: Random) -> str:
+    return word[:i] + word[i + 1 :]
+
+
+def _double(word: str, i: int, _: Random) -> str:
+    return word[: i + 1] + word[i:]
+
+
+def _neighbour(word: str, i: int, random: Random) -> str:
+    return word[:i] + random.choice(_beside()[word[i]]) + word[i + 1 :]
+
+
+_ERRORS: Mapping[str, Callable[[str, int, Random], str]] = {
+    "swap": _swap,
+    "drop": _drop,
+    "double": _double,
+    "neighbour": _neighbour,
+}
+
+
+@cache
+def _beside() -> Mapping[str, str]:
+    """q -> "w", w -> "qe"."""
+    return {
+        letter: row[max(i - 1, 0) : i] + row[i + 1 : i + 2]
+        for row in _lists()["typing"]["rows"]
+        for i, letter in enumerate(row)
+    }
+
+
+def word_test(texts: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a string could be a word, as the words of the texts show: each run of three letters stands in one of
+    them. "walking" and "make" there make "waking" a word, while "wlaking" is none for want of "wla"."""
+    words = {word for text in texts for word in _WORD.findall(text.lower())}
+    seen = {run for word in words for run in _threes(word)}
+    return lambda word: all(run in seen for run in _threes(word.lower()))
+
+
+def _threes(word: str) -> Iterator[str]:
+    """_threes("dog") -> "^do", "dog", "og$"."""
+    padded = f"^{word}$"
+    return (padded[i : i + 3] for i in range(len(padded) - 2))

@@ -1,0 +1,115 @@
+"""A model as the writer of paraphrases: asked again and again until each item has enough that the judges accept.
+
+What it writes is an answer like any other, so the same command goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+
+from unwaver.ask import key_maker
+from unwaver.certify import Read, in_play, standings
+from unwaver.config import Config
+from unwaver.panel import Panel, Respondent
+from unwaver.render import Renderer
+from unwaver.store import Store
+from unwaver.types import Answer, Group, Request
+from unwaver.variants.judges import Judge, judges_for, with_candidates
+from unwaver.variants.paraphrase import K
+from unwaver.variants.source import Rewrite
+
+PROMPT = "Rephrase the following sentence while preserving its original meaning: {text}"
+TEMPLATE = "paraphrase@1"
+# the settings of Arakelyan et al.: short texts, some variety
+SETTINGS: Mapping[str, object] = {"temperature": 0.6, "max_tokens": 40}
+TRIES = 2  # for each variant that is wanted, unless said otherwise
+
+
+def tries_of(config: Config) -> int:
+    return config.tries or TRIES * (config.k or K)
+
+
+class Written:
+    """The rounds of a writer: each asks for one more candidate of every item that needs one."""
+
+    def __init__(self, writer: Respondent, config: Config, panel: Panel, renderer: Renderer, store: Store):
+        self._writer, self._config = writer, config
+        self._panel, self._renderer, self._store = panel, renderer, store
+        self.tries = 1 if writer.model.deterministic else tries_of(config)
+        self._key_of = key_maker(writer.model)
+
+    def round(
+        self,
+        attempt: int,
+        groups: Sequence[Group],
+        awaiting: Set[str],
+        put: Callable[[Respondent, set[str]], bool],
+    ) -> list[Group] | None:
+        """The groups with what was written this time; None where nothing was wanted, or it had to stop."""
+        words = self._renderer.words(groups)
+        reads = [self._panel.reads(tested, self._store, words)[0] for tested in self._panel.tested_or_none]
+        wanted: dict[str, str] = {}
+        for group in groups:
+            if group.id in awaiting and unfinished(group, reads):
+                asked = request(group, self._renderer.modified(group), attempt)
+                wanted[group.id] = key = self._key_of(asked)
+                self._writer.plan.requests[key] = asked
+                self._writer.plan.groups.append([key])
+        if not wanted or not put(self._writer, set(wanted.values())):
+            return None
+        answers = self._store.answers(wanted.values())
+        return [self._grown(g, answers.get(wanted[g.id])) if g.id in wanted else g for g in groups]
+
+    def _grown(self, group: Group, answer: Answer | None) -> Group:
+        judges = judges_for(group.kind, self._config.judges)
+        return with_answer(group, answer, self._renderer.modified(group), judges, self._config.encoder)
+
+    def problem(self) -> str | None:
+        """What is missing because the writer failed."""
+        failed = len(self._store.failures(self._writer.plan.requests))
+        return f"{failed:,} calls of the writer failed" if failed else None
+
+
+def request(group: Group, field: str, attempt: int) -> Request:
+    """What the writer is asked about the original of a group, for the nth time."""
+    text = group.items[0].fields[field]
+    return Request("paraphrase", (), PROMPT.format(text=text), (), (), replicate=attempt, template=TEMPLATE)
+
+
+def unfinished(group: Group, reads: Sequence[Read]) -> bool:
+    """Whether another candidate is wanted: some model in play has fewer certified ones than it keeps."""
+    wanted = group.keep or 1
+    return any(
+        in_play(group, read) and list(standings(group, read).values()).count("kept") < wanted for read in reads
+    )
+
+
+def with_answer(
+    group: Group, answer: Answer | None, field: str, judges: Sequence[Judge], encoder: str | None
+) -> Group:
+    """The group with what the writer wrote, if that is another text."""
+    text = clean(answer.text or "") if answer is not None and answer.error is None else ""
+    return with_candidates(group, [Rewrite(text)] if text else [], field, judges, encoder)
+
+
+_PREFACE = re.compile(
+    r"^(?:(?:sure|certainly|of course)[!.,]?\s*\n|"
+    r"(?:sure|certainly|of course|here|rephrased|paraphrase)[^:\n]{0,80}:)\s*",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^(?:\d{1,2}[.)]|[-*•])\s+")
+_AROUND = {'"': '"', "“": "”", "'": "'", "‘": "’", "**": "**"}
+
+
+def clean(text: str) -> str:
+    """The sentence in a chatty answer: 'Sure, here it is:\\n"A dog sleeps."' -> 'A dog sleeps.'"""
+    text = text.strip()
+    while (shorter := _PREFACE.sub("", text)) != text:
+        text = shorter
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    line = _BULLET.sub("", line)
+    for before, after in _AROUND.items():
+        if len(line) >= len(before + after) and line.startswith(before) and line.endswith(after):
+            line = line.removeprefix(before).removesuffix(after).strip()
+    return " ".join(line.split())
