@@ -23,11 +23,13 @@ from unwaver.result import Result
 from unwaver.select import Selection, select
 from unwaver.store import Store
 from unwaver.types import Group, Model, Request
-from unwaver.variants.judges import SELF, judges_for
+from unwaver.variants.judges import SELF, judges_for, parse_judge
 from unwaver.variants.paraphrase import is_model
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from unwaver.agree import Agreement
 
 
 def _silent(_: str) -> None:
@@ -102,6 +104,8 @@ class Run:
     @cached_property
     def panel(self) -> Panel:
         """The models and the judges, with everything that the groups ask them."""
+        for judge in self.config.judges:
+            parse_judge(judge)
         groups = self.groups
         names = {i.judge for g in groups for i in g.items if i.judge} - {SELF}
         if is_model(self.config.writer):  # what it writes will be judged
@@ -112,6 +116,20 @@ class Run:
         panel = Panel(self.models, judges, self.renderer, self.config.replicates, self.config.normalise)
         panel.plan(groups)
         return panel
+
+    @cached_property
+    def agreements(self) -> list[Agreement]:
+        """How free text is compared; a model that cannot be opened is told before anything is asked."""
+        from unwaver.agreeing import chosen, parse_agreement
+
+        for text in self.config.agree:
+            parse_agreement(text)
+        found = chosen(self.config.agree, self.groups)
+        for agreement in found:
+            if agreement.model:
+                texts = {"texts": [""]} if agreement.needs_texts else {}
+                open_judge(self.config, agreement.model, {**agreement.options, **texts}).close()
+        return found
 
     @property
     def plans(self) -> list[Plan]:
@@ -168,7 +186,8 @@ class Run:
         return Budget(c.max_calls, c.max_cost, c.price_in, c.price_out)
 
     def go(self) -> Result:
-        _, panel, writer = self.budget, self.panel, self.writer  # fail before anything is written
+        # fail before anything is written
+        _, panel, writer, _ = self.budget, self.panel, self.writer, self.agreements
         self._warn()
         place = folder.open_folder(self.config.folder, self.config.id)
         record = self.record(folder.write_groups(place, self.groups))
@@ -209,17 +228,18 @@ class Run:
         self, frames: list[pl.DataFrame], store: Store, spent: Spent, record: dict[str, Any]
     ) -> list[pl.DataFrame]:
         """The frames with how far the answers of free text agree; models that compare are asked for it."""
-        from unwaver.agreeing import Comparison, chosen
+        from unwaver.agreeing import Comparison
 
         record["agreements"] = []
-        for agreement in chosen(self.config.agree, self.groups):
+        for agreement in self.agreements:
             comparison = Comparison(agreement, self.groups, frames)
             if agreement.compare is not None:
                 with self.console.track(agreement.name, len(comparison.pairs)) as progress:
                     values = comparison.compared(progress)
             else:
-                options = {**agreement.options, **({"texts": comparison.texts} if agreement.needs_texts else {})}
-                comparer = Respondent(open_judge(self.config, agreement.model, options), agreement.name)
+                texts = {"texts": comparison.texts} if agreement.needs_texts else {}
+                model = open_judge(self.config, agreement.model, {**agreement.options, **texts})
+                comparer = Respondent(model, agreement.name)
                 comparison.plan(comparer)
                 self._comparers.append(comparer)
                 try:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from scipy.stats import beta
 
+from unwaver.cli.main import main
+
 PAIRS = """id,premise,hypothesis,label
 a,A man sleeps on a bench.,A man is resting.,entailment
 b,A woman reads a book.,A woman is swimming.,contradiction
@@ -365,3 +367,26 @@ def test_killed_in_the_middle(unwaver: Any, data: Path, tmp_path: Path) -> None:
     assert found["failed"] == found["not_asked"] == 0
     texts = [(tmp_path / d / "audit.jsonl").read_text() for d in ("whole", "killed")]
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--judge", "entails=self"], "unknown judge 'entails=self'"),
+        (["--agree", "rouge"], "unknown agreement 'rouge'"),
+        (["--agree", "entail"], "the agreement entail asks a model"),
+    ],
+)
+def test_a_typo_is_told_before_anything_is_asked(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["run", "sample/snli", "--model", "fake/random", "--out", "out", *options])
+    assert left.value.code == 2
+    assert said in capsys.readouterr().err
+    assert not Path("out").exists()
