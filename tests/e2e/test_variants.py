@@ -360,7 +360,8 @@ def test_killed_in_the_middle(unwaver: Any, data: Path, tmp_path: Path) -> None:
     assert 350 <= kept < total
     last = unwaver(*command, "--out", "killed", "--json")
     assert last.returncode == 0, last.stderr
-    assert json.loads(last.stdout)["run"]["spent"]["calls"] == total - kept, "what had arrived was asked again"
+    # a commit that the kill cut short of its index is found by the next writer, not by a reader: one may be more
+    assert total - kept - 1 <= json.loads(last.stdout)["run"]["spent"]["calls"] <= total - kept, "asked again"
     assert json.loads(last.stdout)["scores"] == json.loads(whole.stdout)["scores"]
     found = find(json.loads(last.stdout)["scores"], "r_r@1")
     assert found["counted"] > 0
