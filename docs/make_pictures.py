@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
 import unwaver
-from unwaver.engine import read_folder
 from unwaver.folder import read_groups
+from unwaver.rescore import read_folder
 from unwaver.scoring import broken_groups
 from unwaver.show import legend, print_group, print_result
 

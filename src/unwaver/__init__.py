@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unwaver.config import Config as Config
     from unwaver.engine import run as run
-    from unwaver.engine import score as score
     from unwaver.errors import UnwaverError as UnwaverError
+    from unwaver.rescore import score as score
     from unwaver.result import Result as Result
     from unwaver.types import Answer as Answer
     from unwaver.types import Group as Group
@@ -40,7 +40,7 @@ _HOMES = {
     "Suite": "types",
     "UnwaverError": "errors",
     "run": "engine",
-    "score": "engine",
+    "score": "rescore",
 }
 
 __all__ = sorted([*_HOMES, "__version__"])

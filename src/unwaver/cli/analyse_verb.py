@@ -258,7 +258,7 @@ def draw_command(table: Path, confidence: str, count: int, seed: int, as_json: b
 
 def _scores(path: Path) -> list[Score]:
     """Of a scores.json, or of anything that can be scored."""
-    from unwaver.engine import score
+    from unwaver.rescore import score
 
     if not path.exists():
         raise DataError("there is no such file or folder", file=path, hint="give a run folder, scores or answers")
@@ -301,8 +301,8 @@ def _table(path: Path, test: Path | None = None) -> pl.DataFrame:
     """The answers of a run folder, a table or a log."""
     import polars as pl
 
-    from unwaver.engine import read_folder
     from unwaver.logs import LogOptions, read_logs
+    from unwaver.rescore import read_folder
     from unwaver.table import complete
 
     if not path.exists():

@@ -72,9 +72,9 @@ def command(paths: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any)
       unwaver score logs/2026.eval --bucket problem
       unwaver score answers.parquet --bucket question --answer reply
     """
-    from unwaver import engine
+    from unwaver.rescore import score
 
-    result = engine.score(list(paths), **options)
+    result = score(list(paths), **options)
     if result.folder is not None:
         _write(result, result.folder)
     emit(result, as_json=as_json, quiet=quiet)

@@ -30,8 +30,8 @@ def command(folder: Path, only: str, model: str, everything: bool, limit: int, a
       unwaver show runs/sample-1a2b3c4d
       unwaver show runs/sample-1a2b3c4d --only sample/snli/negational --limit 3
     """
-    from unwaver.engine import read_folder
     from unwaver.folder import read_groups
+    from unwaver.rescore import read_folder
 
     frames, _, _ = read_folder(folder)
     groups = {g.id: g for g in read_groups(folder)}

@@ -15,8 +15,6 @@ from unwaver.types import Model
 
 def open_models(config: Config, given: Sequence[str | Model]) -> list[Model]:
     """Open those that are named; objects stay what they are."""
-    if not given:
-        raise UsageError("no model given", hint="add --model hf/PATH, openai/NAME or fake/random")
     makers = {spec: _provider(spec) for spec in given if isinstance(spec, str)}
     for name in config.model_args if makers else ():
         if not any(registry.accepted(make, {name: ""}) for make, _ in makers.values()):

@@ -1,0 +1,209 @@
+"""From answers that are already there to scores: a run folder, a table, another tool's log. No model is asked."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from unwaver import __version__, folder
+from unwaver.config import Config, as_options, config_from
+from unwaver.errors import DataError, UsageError
+from unwaver.panel import Answers, answers_of
+from unwaver.result import Result
+from unwaver.store import Store
+from unwaver.types import Group
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def frame_of(
+    groups: Sequence[Group],
+    answers: Answers,
+    words: Mapping[tuple[str, str], Sequence[str]],
+    config: Config,
+    *,
+    model: str,
+    method: str,
+) -> pl.DataFrame:
+    from unwaver.table import table_of
+
+    return table_of(
+        groups,
+        answers,
+        words,
+        model=model,
+        method=method,
+        replicates=config.replicates,
+        normalise=config.normalise,
+        read=config.read,
+    )
+
+
+def scored(frames: Sequence[pl.DataFrame], record: Mapping[str, Any], config: Config, place: Path) -> Result:
+    import polars as pl
+
+    from unwaver.scoring import score_frame
+
+    scores = score_frame(pl.concat(frames), unreadable=config.unreadable, seed=config.seed)
+    shown = {k: v for k, v in record.items() if k not in ("words", "version")}
+    return Result(scores, {**shown, "folder": str(place)}, place)
+
+
+def score(
+    answers: Any,
+    *,
+    unreadable: Literal["violate", "skip"] | None = None,
+    seed: int = 0,
+    review: Path | str | None = None,
+    agree: Sequence[str] = (),
+    weights: Literal["published", "renormalised"] = "renormalised",
+    **log_options: Any,
+) -> Result:
+    """Score answers that are already there: score("runs/first"), score(frame), score("samples_gsm8k.jsonl").
+
+    `answers` is a run folder; or a table, that is a frame of Polars or pandas, columns, or rows with group, kind,
+    role, label and, where known, gold; or the path, or paths, of tables and of other tools' logs. `log_options`
+    are the fields of `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem").
+    """
+    from unwaver.logs import options_from
+
+    options = options_from(log_options)
+    notes: dict[str, list[str]] = {}
+    if paths := _paths(answers):
+        place = run_folder(paths, options.format)
+        if place is not None:
+            return score_folder(place, unreadable=unreadable, review=review, agree=agree)
+        from unwaver.logs import read_logs
+
+        answers, notes = read_logs(paths, options)
+    from unwaver.scoring import score_frame
+    from unwaver.table import complete
+
+    scores = score_frame(complete(answers), unreadable=unreadable or "violate", seed=seed)
+    run: dict[str, Any] = {"versions": versions()}
+    if weights == "published":
+        run["weights"] = weights
+    if notes:
+        run["notes"] = notes
+    return Result(scores, run)
+
+
+def _paths(answers: Any) -> list[Path]:
+    """One path or several; [] where the answers themselves were given."""
+    if isinstance(answers, str | Path):
+        return [Path(answers)]
+    several = isinstance(answers, list | tuple) and all(isinstance(a, str | Path) for a in answers)
+    return [Path(a) for a in answers] if several else []
+
+
+def run_folder(paths: Sequence[Path], format: str = "auto") -> Path | None:
+    """The run folder that these paths are, if they are one: with --format auto a folder is one unless it holds
+    other tools' logs."""
+    from unwaver.logs import is_log_folder
+
+    for path in paths:
+        if not path.exists():
+            raise DataError(
+                "there is no such file or folder", file=path, hint="give a run folder or a table, or logs"
+            )
+    found = [p for p in paths if (p / folder.RUN).exists() or p.name == folder.RUN]
+    if format == "auto":
+        found += [p for p in paths if p.is_dir() and p not in found and not is_log_folder(p)]
+    elif format == "run":
+        found = list(paths)
+    else:
+        return None
+    if len(paths) > 1 and found:
+        raise UsageError(
+            f"{found[0]} is a run folder, which is scored alone", hint="score one run folder at a time"
+        )
+    return None if not found else found[0] if found[0].is_dir() else found[0].parent
+
+
+def score_folder(
+    place: Path,
+    *,
+    unreadable: Literal["violate", "skip"] | None = None,
+    review: Path | str | None = None,
+    agree: Sequence[str] = (),
+) -> Result:
+    """Score the answers in a run folder again, perhaps without the variants that a person has called wrong; no
+    model is asked."""
+    frames, record, config = read_folder(place, review, agree)
+    if unreadable:
+        config = Config(**{**as_options(config), "unreadable": unreadable})
+    return scored(frames, record, config, place)
+
+
+def read_folder(
+    place: Path, review: Path | str | None = None, agree: Sequence[str] = ()
+) -> tuple[list[pl.DataFrame], dict[str, Any], Config]:
+    record = folder.read_run(place)
+    config = config_from(record, place / folder.RUN)
+    groups = folder.read_groups(place)
+    words = {tuple(name.split("/", 1)): w for name, w in record["words"].items()}
+    if not (place / folder.ANSWERS).exists():
+        raise DataError("the run has no answers", file=place / folder.ANSWERS, hint=folder.INCOMPLETE)
+    store = Store(place / folder.ANSWERS, read_only=True)
+    frames = []
+    keys: dict[int, dict[tuple[str, int], str]] = {}
+    for number, item, replicate, key in store.linked():
+        keys.setdefault(min(number, len(record["models"])), {})[item, replicate] = key  # the judges come last
+    judged = answers_of(keys.get(len(record["models"]), {}), store)
+    for number, model in enumerate(record["models"]):
+        found = {**answers_of(keys.get(number, {}), store), **judged}
+        own = _without(groups, review, found, words, config) if review else groups
+        frames.append(frame_of(own, found, words, config, model=model["name"], method=model["method"]))
+    store.close()
+    return _compared_again(frames, groups, agree or config.agree, judged, place), record, config
+
+
+def _compared_again(
+    frames: list[pl.DataFrame], groups: Sequence[Group], agree: Sequence[str], judged: Answers, place: Path
+) -> list[pl.DataFrame]:
+    """The agreements of a run, from the store where a model was asked."""
+    from unwaver.agreeing import Comparison, chosen
+
+    for agreement in chosen(agree, groups):
+        comparison = Comparison(agreement, groups, frames)
+        if agreement.compare is not None:
+            values = comparison.compared(lambda _: None)
+        else:
+            values = comparison.read(judged)
+            if comparison.pairs and not values:
+                hint = f"give the command of the run again with --agree {agreement.name}=…: only that is asked"
+                raise UsageError(f"this run has no values of {agreement.name}", file=place, hint=hint)
+        frames = comparison.frames_with(values)
+    return frames
+
+
+def _without(
+    groups: Sequence[Group],
+    review: Path | str,
+    answers: Answers,
+    words: Mapping[tuple[str, str], Sequence[str]],
+    config: Config,
+) -> list[Group]:
+    """The groups without what a person has called wrong. Variants that were not needed stay out: nobody asked."""
+    from unwaver.review import counting, read_sheet, reviewed, unknown_ids
+    from unwaver.table import reader
+
+    verdicts = read_sheet(Path(review))
+    if strange := unknown_ids(groups, verdicts):
+        hint = "give the sheet that unwaver review wrote for this run"
+        raise DataError(f"{len(strange):,} of its ids are not in this run: {strange[0]} …", file=review, hint=hint)
+    told = reader(answers, words, config.normalise)
+    return reviewed(counting(groups, verdicts, lambda item: told(item, 0)), verdicts)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a number may depend on; libraries only where they were used."""
+    found: dict[str, str] = {}
+    for name in ("numpy", "polars", "scipy", "torch", "transformers", "tokenizers", "httpx"):
+        if name in sys.modules:
+            found[name] = str(getattr(sys.modules[name], "__version__", "?"))
+    return {"unwaver": __version__, "python": platform.python_version(), **found}
