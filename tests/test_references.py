@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unwaver.agree.overlap import rouge1_of as rouge1
 from unwaver.files import read_rows
-from unwaver.references import Pair, Referenced, accurate, accurate_all, rouge1
+from unwaver.references import Pair, Referenced, accurate, accurate_all
 from unwaver.suites import truthfulqa
 
 Library = Callable[[str, str], float]

@@ -2,14 +2,12 @@
 
     "It is round." with the true "The earth is round." and the false "The earth is flat." -> True
 
-How close a text is to a reference is any function of pairs: `rouge1` below (R1-A), or a regression model.
+How close a text is to a reference is any function of pairs: ROUGE-1 (R1-A), or a regression model.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -73,30 +71,3 @@ def contains(text: str, true: Sequence[str]) -> bool:
     """
     words = f" {normalise(text)} "
     return any(f" {form} " in words for form in map(normalise, true) if form)
-
-
-# --- ROUGE-1 ------------------------------------------------------------------------------------------------
-
-_WORD = re.compile(r"[a-z0-9]+")
-
-
-def rouge1(pairs: Sequence[Pair]) -> list[float]:
-    """ROUGE-1 F without a stemmer, to the last digit what rouge-score gives, with each text split once.
-
-    "A cat sat.", "a cat ran" -> 0.667. It knows no letters but a to z: other scripts share nothing.
-    """
-    words = {text: Counter(_WORD.findall(text.lower())) for text in {text for pair in pairs for text in pair}}
-    lengths = {text: counts.total() for text, counts in words.items()}
-    return [_f_measure(_shared(words[a], words[b]), lengths[a], lengths[b]) for a, b in pairs]
-
-
-def _shared(one: Counter[str], other: Counter[str]) -> int:
-    if len(one) > len(other):
-        one, other = other, one
-    return sum(min(count, other[word]) for word, count in one.items() if word in other)
-
-
-def _f_measure(shared: int, text: int, reference: int) -> float:
-    """In the order of operations of rouge-score: the last digit decides whether two values are equal."""
-    precision, recall = shared / max(text, 1), shared / max(reference, 1)
-    return 2 * precision * recall / (precision + recall) if shared else 0.0

@@ -14,13 +14,14 @@ from typing import Any, get_args
 
 import polars as pl
 
+from unwaver.agree.overlap import rouge1_of
 from unwaver.certify import Reading, Status, counted, is_plain, reading_of
 from unwaver.errors import DataError, near
 from unwaver.extract import reader as text_reader
 from unwaver.files import Where, read_rows, shown
 from unwaver.groups import KINDS, expect_of
 from unwaver.read import read_labels
-from unwaver.references import Referenced, accurate_all, contains, rouge1
+from unwaver.references import Referenced, accurate_all, contains
 from unwaver.types import Answer, Expect, Group, Item
 
 SCHEMA: dict[str, Any] = {
@@ -120,7 +121,7 @@ def _right_texts(rows: Sequence[Any], free: Sequence[int]) -> list[float | None]
     answers are known, whether one of them stands in the text. Unreadable is wrong."""
     found: list[float | None] = [None] * len(rows)
     held = [Referenced(rows[n][3].label or "", rows[n][1].accepted, rows[n][1].rejected) for n in free]
-    closer = accurate_all(held, rouge1)
+    closer = accurate_all(held, rouge1_of)
     for n, answer, near_true in zip(free, held, closer, strict=True):
         if rows[n][3].status in ("failed", "not_asked"):
             continue

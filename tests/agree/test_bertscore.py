@@ -130,7 +130,7 @@ def test_one_layer_is_the_hidden_state_of_that_layer(folder: Path) -> None:
     transformers = pytest.importorskip("transformers")
     model = open_model(str(folder), layer=3)
     next(model.answer(requests([("No.", "Yes.")])))
-    [vectors] = model._vectors([model._words(["It went north."])[0].ids])
+    [vectors] = model._vectors([model._tokens(["It went north."])[0].ids])
     whole = transformers.AutoModel.from_pretrained(str(folder)).eval()
     inputs = transformers.AutoTokenizer.from_pretrained(str(folder))("It went north.", return_tensors="pt")
     state = whole(**inputs, output_hidden_states=True).hidden_states[3][0].detach().numpy()

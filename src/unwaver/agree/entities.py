@@ -13,7 +13,7 @@ from typing import Any
 
 from unwaver.agree import Agreement, Pair
 from unwaver.errors import UsageError
-from unwaver.variants.english import INSTALL, _installed
+from unwaver.variants.english import INSTALL, installed
 
 LONGEST = 100_000  # characters: of longer texts only the beginning is read
 
@@ -55,7 +55,7 @@ def pipeline() -> Any:
         import spacy
     except ImportError:
         raise UsageError("the agreement entities needs spaCy", hint=INSTALL) from None
-    found = _installed(spacy.util.get_installed_models())
+    found = installed(spacy.util.get_installed_models())
     if found is None:
         raise UsageError("no English pipeline of spaCy is installed", hint=INSTALL)
     loaded = spacy.load(found, exclude=["tagger", "parser", "senter", "attribute_ruler", "lemmatizer"])

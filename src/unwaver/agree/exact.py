@@ -37,8 +37,9 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 def normalise(text: str) -> str:
     """As SQuAD does it, and with the marks of all scripts: normalise("“The  U.S.”") -> "us"."""
-    kept = "".join(c for c in unicodedata.normalize("NFC", text.lower()) if not _is_mark(c))
-    return " ".join(_ARTICLES.sub(" ", kept).split())
+    kept = "".join(c for c in text.lower() if not _is_mark(c))
+    # composed at the end: a mark may have stood between a letter and its accent
+    return " ".join(_ARTICLES.sub(" ", unicodedata.normalize("NFC", kept)).split())
 
 
 def _is_mark(character: str) -> bool:

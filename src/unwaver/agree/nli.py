@@ -7,7 +7,9 @@ bidirectional   1 where the label is entailment in both directions, else 0: the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from unwaver.agree import Agreement
 from unwaver.agree.asked import chosen, probability, request_of
@@ -17,44 +19,25 @@ TASK = "snli"
 
 
 def entail(model: str) -> Agreement:
-    return Agreement(
-        name="entail",
-        symmetric=False,
-        better="high",
-        same=1.0,
-        threshold=0.5,
-        model=model,
-        request=partial(request_of, TASK),
-        value=partial(probability, label="entailment"),
-    )
+    return Agreement("entail", same=1.0, better="high", value=_of("entailment"), **_asked(model))
 
 
 def contradict(model: str) -> Agreement:
-    return Agreement(
-        name="contradict",
-        symmetric=False,
-        better="low",
-        same=0.0,
-        threshold=0.5,
-        model=model,
-        request=partial(request_of, TASK),
-        value=partial(probability, label="contradiction"),
-    )
+    return Agreement("contradict", same=0.0, better="low", value=_of("contradiction"), **_asked(model))
 
 
 def bidirectional(model: str) -> Agreement:
     """Asked what entail is asked, so where both are wanted the answers serve twice."""
-    return Agreement(
-        name="bidirectional",
-        symmetric=False,
-        better="high",
-        same=1.0,
-        threshold=0.5,
-        model=model,
-        request=partial(request_of, TASK),
-        value=_entails,
-        combine=min,
-    )
+    return Agreement("bidirectional", same=1.0, better="high", value=_entails, combine=min, **_asked(model))
+
+
+def _asked(model: str) -> dict[str, Any]:
+    """What the three have in common."""
+    return {"symmetric": False, "threshold": 0.5, "model": model, "request": partial(request_of, TASK)}
+
+
+def _of(label: str) -> Callable[[Request, Answer], float | None]:
+    return partial(probability, label=label)
 
 
 def _entails(request: Request, answer: Answer) -> float | None:

@@ -9,7 +9,6 @@ A problem is a group with its original and its paraphrases; items of the test se
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,11 +18,11 @@ import polars as pl
 
 from unwaver.errors import DataError
 from unwaver.files import Where, read_json, read_text, shown, stem
+from unwaver.logs.common import head
 from unwaver.table import SCHEMA, complete
 from unwaver.tasks import task_named
 from unwaver.weights import published_weights
 
-HEAD = 1 << 16
 # the first part of an example's id -> the built-in task
 TASKS = {"anli": "anli", "snli": "delta-snli", "atomic": "delta-atomic", "social": "delta-social"}
 _BUCKET = ("original_prediction", "original_confidence", "gold_label", "bucket_confidences")
@@ -37,10 +36,10 @@ class Options(Protocol):
 
 def looks_like(path: Path) -> bool:
     """By the first 64 KB. A test-set file is known too: `read` says where it belongs."""
-    head = _head(path).lstrip()
-    if head.startswith("{"):
-        return '"bucket_confidences"' in head
-    return head.startswith("[") and all(f'"{name}"' in head for name in _TEST)
+    start = head(path).lstrip()
+    if start.startswith("{"):
+        return '"bucket_confidences"' in start
+    return start.startswith("[") and all(f'"{name}"' in start for name in _TEST)
 
 
 def read(path: Path, options: Options) -> pl.DataFrame:
@@ -103,18 +102,6 @@ def _test_rows(path: Path, task: str) -> Iterator[tuple[dict[str, Any], float]]:
 
 
 # --- files, checked -----------------------------------------------------------------------------------------
-
-
-def _head(path: Path) -> str:
-    """The beginning of the text; of a damaged gzip what can be read of it."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(HEAD)
-        if data.startswith(b"\x1f\x8b"):
-            data = zlib.decompressobj(wbits=31).decompress(data, HEAD)
-    except (OSError, zlib.error):
-        return ""
-    return data.decode("utf-8-sig", "replace")
 
 
 def _problems(path: Path) -> dict[str, dict[str, Any]]:

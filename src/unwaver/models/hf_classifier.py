@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from unwaver.errors import ModelError
-from unwaver.models.hf_common import check_vocabulary, import_torch, length_batches, pick_device, pick_dtype
+from unwaver.models.hf_common import (
+    check_vocabulary,
+    import_torch,
+    length_batches,
+    pick_device,
+    pick_dtype,
+    token_limit,
+)
 from unwaver.types import Answer, Batch, Request
 
 CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
@@ -45,7 +52,7 @@ class Classifier:
         self._tokenizer = self._load("AutoTokenizer")
         check_vocabulary(self._tokenizer, path)
         self._config = self._load("AutoConfig")
-        self._limit = _token_limit(self._tokenizer, self._config)
+        self._limit = token_limit(self._tokenizer, self._config)
         self._joined: dict[tuple[str, tuple[str, ...]], list[list[int]]] = {}
         self._model: Any = None
 
@@ -197,15 +204,3 @@ def joined_labels(
 
 def _plain(label: str) -> str:
     return label.strip().casefold().replace("-", "_").replace(" ", "_")
-
-
-def _token_limit(tokenizer: Any, config: Any) -> int:
-    limit = int(getattr(tokenizer, "model_max_length", 0) or 0)
-    positions = getattr(config, "max_position_embeddings", None)
-    if positions:
-        # RoBERTa and its kin number positions from padding_idx + 1
-        offset = (
-            (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
-        )
-        limit = min(limit or positions, positions - offset)
-    return limit if 0 < limit < 10**6 else 512

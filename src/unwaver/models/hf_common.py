@@ -106,3 +106,16 @@ def length_batches(lengths: Sequence[int], budget: int, most: int = 256) -> Iter
         batch.append(index)
     if batch:
         yield batch
+
+
+def token_limit(tokenizer: Any, config: Any) -> int:
+    """How many tokens a text may have; 512 where neither says."""
+    limit = int(getattr(tokenizer, "model_max_length", 0) or 0)
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions:
+        # RoBERTa and its kin number positions from padding_idx + 1
+        offset = (
+            (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
+        )
+        limit = min(limit or positions, positions - offset)
+    return limit if 0 < limit < 10**6 else 512

