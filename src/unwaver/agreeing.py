@@ -119,19 +119,11 @@ def _asked(fields: Mapping[str, str]) -> str:
     return "\n".join(fields.values())
 
 
-class Comparison:
-    """One agreement on all answers of a run."""
+class PairList:
+    """Pairs that an agreement compares. `texts` are what it may count words over."""
 
-    def __init__(self, agreement: Agreement, groups: Sequence[Group], frames: Sequence[pl.DataFrame]):
-        self.agreement, self._frames = agreement, frames
-        self._found = [questions(frame, groups) for frame in frames]
-        every = (pair for found in self._found for question in found for pair in _pairs_of(question, agreement))
-        self.pairs = list(dict.fromkeys(every))
-
-    @property
-    def texts(self) -> list[str]:
-        """The distinct answers of the run."""
-        return list(dict.fromkeys(t for found in self._found for q in found for t in q.answers.texts))
+    def __init__(self, agreement: Agreement, pairs: Iterable[Pair], texts: Sequence[str]):
+        self.agreement, self.pairs, self.texts = agreement, list(dict.fromkeys(pairs)), texts
 
     def compared(self, progress: Callable[[int], None]) -> Values:
         """Without a model."""
@@ -167,6 +159,17 @@ class Comparison:
             for pair, answer in found.items()
             if answer is not None and answer.error is None
         }
+
+
+class Comparison(PairList):
+    """One agreement on all answers of a run."""
+
+    def __init__(self, agreement: Agreement, groups: Sequence[Group], frames: Sequence[pl.DataFrame]):
+        self._frames = frames
+        self._found = [questions(frame, groups) for frame in frames]
+        every = [question for found in self._found for question in found]
+        texts = list(dict.fromkeys(text for question in every for text in question.answers.texts))
+        super().__init__(agreement, (p for question in every for p in _pairs_of(question, agreement)), texts)
 
     def frames_with(self, values: Values) -> list[pl.DataFrame]:
         return [

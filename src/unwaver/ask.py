@@ -102,6 +102,14 @@ def key_maker(model: Model) -> Callable[[Request], str]:
 
     A model without an identity (code whose source is not to be had) is never answered from an earlier run.
     """
+    own, writer = _key_of(model), getattr(model, "writer", None)
+    if writer is None:
+        return own
+    written = _key_of(writer)
+    return lambda request: own(request) if request.choices else written(request)
+
+
+def _key_of(model: Model) -> Callable[[Request], str]:
     identity = model.identity or f"once:{uuid4()}"
     start = hashlib.sha256(_canonical([KEY_VERSION, identity, model.method, dict(model.settings)]))
     reads = (*model.reads, "template") if "prompt" in model.reads else model.reads

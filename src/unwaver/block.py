@@ -60,6 +60,8 @@ class Block:
     right_by: pl.Series | None = None  # how free text was judged
     # by "agree_<agreement>@<threshold>": in each row its values with all rows of the group, in their order
     agree: Mapping[str, pl.Series] = field(default_factory=dict)
+    # by the name of a scorer: whether free text is right, one entry a row
+    rated: Mapping[str, pl.Series] = field(default_factory=dict)
 
     @property
     def complete(self) -> Bools:
@@ -199,6 +201,11 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,
         agree={name: frame[name] for name in frame.columns if name.startswith("agree_")},
+        rated={
+            name.removeprefix("right_"): frame[name]
+            for name in frame.columns
+            if name.startswith("right_") and name != "right_by" and frame[name].null_count() < frame.height
+        },
     )
 
 

@@ -44,6 +44,7 @@ MODELS = {
     "demo": "unwaver.models.demo:demo",
     "embedding": "unwaver.models.embedding:open_model",
     "bertscore": "unwaver.models.bertscore:open_model",
+    "regression": "unwaver.models.regression:open_model",
 }
 
 METRICS = {

@@ -55,6 +55,7 @@ class Config:
     review: str | None = None
     epsilon: float | None = None
     agree: tuple[str, ...] = ()
+    scorers: tuple[str, ...] = ()
     # where it runs; none of these changes an answer
     device: str | None = None
     out: str | None = None
@@ -75,6 +76,7 @@ class Config:
         "unreadable",
         "fetch",
         "agree",
+        "scorers",
         "read",
     )
 

@@ -16,7 +16,7 @@ from unwaver.ask import Budget, Plan, Progress, Spent, ask
 from unwaver.config import Config
 from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.models import open_judge, open_models, open_writer
-from unwaver.panel import Panel, Respondent, answers_of, links
+from unwaver.panel import Answers, Panel, Respondent, answers_of, links
 from unwaver.render import Renderer
 from unwaver.rescore import frame_of, scored, versions
 from unwaver.result import Result
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unwaver.agree import Agreement
+    from unwaver.rating import Scorer
 
 
 def _silent(_: str) -> None:
@@ -131,6 +132,16 @@ class Run:
                 open_judge(self.config, agreement.model, {**agreement.options, **texts}).close()
         return found
 
+    @cached_property
+    def scorers(self) -> list[Scorer]:
+        """Models that say whether free text is right; as above, told before anything is asked."""
+        from unwaver.rating import parse_scorers
+
+        found = parse_scorers(self.config.scorers)
+        for scorer in found:
+            open_judge(self.config, scorer.model).close()
+        return found
+
     @property
     def plans(self) -> list[Plan]:
         """What each model under test is asked."""
@@ -189,7 +200,7 @@ class Run:
         # fail before anything is written
         if not self._given:
             raise UsageError("no model given", hint="add --model hf/PATH, openai/NAME or fake/random")
-        _, panel, writer, _ = self.budget, self.panel, self.writer, self.agreements
+        _, panel, writer, _, _ = self.budget, self.panel, self.writer, self.agreements, self.scorers
         self._warn()
         place = folder.open_folder(self.config.folder, self.config.id)
         record = self.record(folder.write_groups(place, self.groups))
@@ -207,7 +218,7 @@ class Run:
                 record["words"] = self._words()
             frames = [self._frame(respondent, store) for respondent in panel.tested]
             record["certification"] = self._audit(store, place)
-            frames = self._compare(frames, store, spent, record)
+            frames = self._rate(self._compare(frames, store, spent, record), store, spent)
         record["spent"] = asdict(spent)
         result = scored(frames, record, self.config, place)
         record["versions"].update(versions())  # scoring has brought its libraries in
@@ -241,18 +252,34 @@ class Run:
             else:
                 texts = {"texts": comparison.texts} if agreement.needs_texts else {}
                 model = open_judge(self.config, agreement.model, {**agreement.options, **texts})
-                comparer = Respondent(model, agreement.name)
-                comparison.plan(comparer)
-                self._comparers.append(comparer)
-                try:
-                    if not spent.stopped:
-                        self._putter(store, spent)(comparer, set(comparer.plan.requests))
-                finally:
-                    comparer.model.close()
-                values = comparison.read(answers_of(comparer.plan.keys, store))
+                values = comparison.read(self._compared(model, agreement.name, comparison.plan, store, spent))
             frames = comparison.frames_with(values)
             record["agreements"].append(comparison.summary(values))
         return frames
+
+    def _rate(self, frames: list[pl.DataFrame], store: Store, spent: Spent) -> list[pl.DataFrame]:
+        """The frames with what models say about free text: is it right?"""
+        from unwaver.rating import Rating
+
+        for scorer in self.scorers:
+            rating = Rating(scorer, self.groups, frames)
+            model = open_judge(self.config, scorer.model)
+            frames = rating.frames_with(self._compared(model, scorer.name, rating.plan, store, spent))
+        return frames
+
+    def _compared(
+        self, model: Model, name: str, plan: Callable[[Respondent], None], store: Store, spent: Spent
+    ) -> Answers:
+        """Ask a model about what others have answered, and close it."""
+        comparer = Respondent(model, name)
+        plan(comparer)
+        self._comparers.append(comparer)
+        try:
+            if not spent.stopped:
+                self._putter(store, spent)(comparer, set(comparer.plan.requests))
+        finally:
+            comparer.model.close()
+        return answers_of(comparer.plan.keys, store)
 
     def _ask(self, store: Store, spent: Spent) -> None:
         """Everything that the groups ask; and, where a model writes variants, what it writes and those ask."""
@@ -387,7 +414,7 @@ class Run:
             "command": sys.argv,
             "config": asdict(self.config),
             "models": [
-                {"name": n, "identity": m.identity, "method": self._method(m), "settings": dict(m.settings)}
+                {**_model_record(n, m), "method": self._method(m), "writes": self._writes(m)}
                 for n, m in zip(self._names(), self.models, strict=True)
             ],
             "judges": [_model_record(r.judge, r.model) for r in self.panel.judges],
@@ -421,6 +448,11 @@ class Run:
         if self.config.normalise and model.method == "logprob":
             parts.append("per token")
         return ", ".join(parts)
+
+    def _writes(self, model: Model) -> str | None:
+        """The method of free text, where it is another."""
+        writer = getattr(model, "writer", None)
+        return None if writer is None else self._method(writer)
 
     def _warn(self) -> None:
         c = self.config
@@ -462,11 +494,15 @@ class Run:
             self.config,
             model=names[id(tested.model)],
             method=self._method(tested.model),
+            writes=self._writes(tested.model),
         )
 
 
 def _model_record(name: str, model: Model) -> dict[str, Any]:
-    return {"name": name, "identity": model.identity, "method": model.method, "settings": dict(model.settings)}
+    settings = dict(model.settings)
+    if writer := getattr(model, "writer", None):
+        settings["free_text"] = dict(writer.settings)
+    return {"name": name, "identity": model.identity, "method": model.method, "settings": settings}
 
 
 def by_case(groups: Sequence[Group]) -> dict[str, list[Group]]:

@@ -28,6 +28,7 @@ def frame_of(
     *,
     model: str,
     method: str,
+    writes: str | None,
 ) -> pl.DataFrame:
     from unwaver.table import table_of
 
@@ -37,6 +38,7 @@ def frame_of(
         words,
         model=model,
         method=method,
+        writes=writes,
         replicates=config.replicates,
         normalise=config.normalise,
         read=config.read,
@@ -157,9 +159,11 @@ def read_folder(
     for number, model in enumerate(record["models"]):
         found = {**answers_of(keys.get(number, {}), store), **judged}
         own = _without(groups, review, found, words, config) if review else groups
-        frames.append(frame_of(own, found, words, config, model=model["name"], method=model["method"]))
+        method, writes = model["method"], model.get("writes")
+        frames.append(frame_of(own, found, words, config, model=model["name"], method=method, writes=writes))
     store.close()
-    return _compared_again(frames, groups, agree or config.agree, judged, place), record, config
+    frames = _compared_again(frames, groups, agree or config.agree, judged, place)
+    return _rated_again(frames, groups, config, judged), record, config
 
 
 def _compared_again(
@@ -178,6 +182,16 @@ def _compared_again(
                 hint = f"give the command of the run again with --agree {agreement.name}=…: only that is asked"
                 raise UsageError(f"this run has no values of {agreement.name}", file=place, hint=hint)
         frames = comparison.frames_with(values)
+    return frames
+
+
+def _rated_again(
+    frames: list[pl.DataFrame], groups: Sequence[Group], config: Config, judged: Answers
+) -> list[pl.DataFrame]:
+    from unwaver.rating import Rating, parse_scorers
+
+    for scorer in parse_scorers(config.scorers):
+        frames = Rating(scorer, groups, frames).frames_with(judged)
     return frames
 
 

@@ -51,7 +51,8 @@ def _companions(result: Result, leading: Score) -> list[Score]:
     texts = of_free_text([s for s in result.scores if _same_block(s, leading)])
     if leading in texts:
         beside = [f"{s.metric}{end}" for s in texts for end in ("", "_repeat") if (s, end) != (leading, "")]
-        beside += ["majority_share", "accuracy_rouge1", "accuracy_contains"]
+        rated = (s.metric for s in result.scores if s.metric.startswith("accuracy_") and _same_block(s, leading))
+        beside += ["majority_share", *rated]
         return [s for name in beside if (s := _beside(result, leading, name)) is not None]
     agree = [_beside(result, leading, n) for n in ("Cons_lex", "Cons_lex_repeat") if n != leading.metric]
     agreeing = [s for s in agree if s is not None and s.value is not None]

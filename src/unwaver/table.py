@@ -67,6 +67,7 @@ def table_of(
     *,
     model: str,
     method: str,
+    writes: str | None = None,
     replicates: int = 1,
     normalise: bool = False,
     read: str = "text",
@@ -74,7 +75,8 @@ def table_of(
     """The answers of one model about these groups: `answers` by (item id, replicate).
 
     `words` are what a language model writes for the labels, by (task, template). `normalise` divides the
-    log-probability of each choice by its number of tokens before the greatest is taken.
+    log-probability of each choice by its number of tokens before the greatest is taken. `writes` is the method by
+    which free text came about, where it is another.
     """
     told = reader(answers, words, normalise, read)
     rows = [
@@ -92,7 +94,7 @@ def table_of(
             "kind": [g.kind for g, *_ in rows],
             "expect": [g.expect for g, *_ in rows],
             "model": [model] * len(rows),
-            "method": [method] * len(rows),
+            "method": [method if i.choices else writes or method for _, i, *_ in rows],
             "group": [g.id for g, *_ in rows],
             "cluster": [g.cluster or g.id for g, *_ in rows],
             "item": [i.id for _, i, *_ in rows],

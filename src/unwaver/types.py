@@ -101,6 +101,10 @@ class Model(Protocol):
     `identity` and `settings` (only what can change an answer) go into the answer key, with the request
     fields named in `reads`. `answer` yields batches of (index into requests, Answer) in any order: a batch
     is what is committed to the store at once. An Answer with `error` is a call that failed for good.
+
+    A model may have more: `check(requests)` raises before anything is asked, `count_tokens(requests)` knows the
+    size of prompts, `decoding` says how tokens are chosen, and `writer` is a model with the method and settings
+    in which requests without choices are answered, where these differ.
     """
 
     @property

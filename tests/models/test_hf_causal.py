@@ -17,6 +17,7 @@ pytest.importorskip("transformers")
 import tiny
 import torch
 
+from unwaver.ask import key_maker
 from unwaver.errors import ModelError
 from unwaver.models.hf_causal import CausalLM, causal_lm
 from unwaver.models.hf_prefix import Scorer, Want, attention_window
@@ -209,12 +210,30 @@ def test_a_long_prompt_is_cut_on_the_left_and_says_so(plain: str) -> None:
 
 
 def test_what_cannot_be_scored_is_a_failed_answer(plain: str, with_chat: str) -> None:
-    nothing, huge, good = ask(opened(plain), request("a"), request("a", "x" * 99), request("a", "b"))
-    assert nothing.error == "there are no choices to score: ask with method=generate"
+    huge, good = ask(opened(plain), request("a", "x" * 99), request("a", "b"))
     assert huge.error == "a choice has 100 tokens, the model reads 96"
     assert good.error is None
     (empty,) = ask(opened(with_chat), request("a", "", "b"))
     assert empty.error == "the choice '' has no tokens"
+
+
+@pytest.mark.parametrize("method", ["logprob", "generate"])
+def test_free_text_is_written_beside_choices(plain: str, method: str) -> None:
+    """With more tokens than a label needs, and under the key of the model that writes alone."""
+    mixed = opened(plain, method=method)
+    free = [request(f"number {n}") for n in range(12)]
+    chosen, *written = ask(mixed, request("a", "no", "yes"), *free)
+    assert bool(chosen.logprobs) is (method == "logprob")
+    alone = opened(plain, method="generate", max_tokens=64)
+    assert written == ask(alone, *free)
+    assert max(answer.usage[1] for answer in written if answer.usage) > 16
+    assert [key_maker(mixed)(r) for r in free] == [key_maker(alone)(r) for r in free]
+    assert key_maker(mixed)(request("a", "b")) == key_maker(opened(plain, method=method, max_tokens=16))(
+        request("a", "b")
+    )
+    assert alone.writer is None
+    short = opened(plain, method="generate", max_tokens=5)
+    assert max(a.usage[1] for a in ask(short, *free) if a.usage) == 5
 
 
 def test_batches_do_not_change_answers(plain: str) -> None:

@@ -75,10 +75,15 @@ def test_a_long_prompt_is_cut_and_says_so(folder: str) -> None:
 
 
 def test_what_cannot_be_scored(folder: str) -> None:
-    none, empty, good = ask(opened(folder), request("a"), request("a", "", "b"), request("a", "b"))
-    assert none.error == "there are no choices to score: ask with method=generate"
+    empty, good = ask(opened(folder), request("a", "", "b"), request("a", "b"))
     assert empty.error == "a choice has no tokens"
     assert good.error is None
+
+
+def test_free_text_is_written_beside_choices(folder: str) -> None:
+    scored, written = ask(opened(folder), request("a", "no", "yes"), request("another"))
+    assert scored.logprobs
+    assert [written] == ask(opened(folder, method="generate", max_tokens=64), request("another"))
 
 
 def test_greedy_text_is_that_of_transformers(folder: str) -> None:

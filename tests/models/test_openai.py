@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from unwaver import registry
+from unwaver.ask import key_maker
 from unwaver.errors import ModelError, UsageError
 from unwaver.models import openai
 from unwaver.models.openai_replies import LEAST, retry_after
@@ -711,10 +712,17 @@ def test_log_probabilities_that_are_none(opened, values):
     assert answer.error == "the server gave no log-probability for a choice"
 
 
-def test_log_probabilities_need_choices(opened):
+def test_free_text_is_written_where_choices_are_scored(opened):
     with Server() as server:
-        [answer] = answers(opened(server, method="logprob"), [Request("t", (), "Is it?", (), ())])
-    assert "needs choices" in answer.error
+        model = opened(server, method="logprob")
+        free, chosen = Request("t", (), "Is it?", (), ()), Request("t", (), "Is it?", ("y",), ("Yes",))
+        written, scored = answers(model, [free, chosen])
+        alone = opened(server, max_tokens=64)
+        assert key_maker(model)(free) == key_maker(alone)(free)
+        assert key_maker(model)(chosen) != key_maker(alone)(chosen)
+        assert [written] == answers(alone, [free])
+    assert written.text
+    assert scored.logprobs
 
 
 # --- the server as a program

@@ -24,6 +24,7 @@ VERBS = {
     "review": "Write a sheet on which a person judges variants.",
     "show": "Show the groups of a run that broke a relation, side by side.",
     "analyse": "Read more from scores, tables and paraphrases: Pareto front, splits, distances …",
+    "agreement": "Validate how free answers are compared against people's judgements.",
     "bow": "Train a bag-of-words model.",
     "list": "List suites, models and metrics.",
 }

@@ -92,6 +92,13 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     help="Free text: how answers are compared. [exact, normalised]",
 )
 @click.option(
+    "--scorer",
+    "scorers",
+    multiple=True,
+    metavar="NAME=MODEL",
+    help="Free text: a model that says what is right: bleurt=PATH, judge=openai/NAME.",
+)
+@click.option(
     "--decode",
     multiple=True,
     metavar="NAME",

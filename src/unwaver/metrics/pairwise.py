@@ -8,6 +8,7 @@
     Cons_<f>_joint      share of pairs that agree (f at or above t) and are both accurate
     accuracy_rouge1     share of all answers that are closer (ROUGE-1) to a true reference than to every false one
     accuracy_contains   share of all answers in which a right answer stands
+    accuracy_<scorer>   share of all answers that a model calls right, or closer to a true reference
     clusters            groups of answers that say the same: connected by bidirectional entailment
     cluster_entropy     their entropy, in bits
     majority_share      share of answers in the largest of them; without an NLI model, of the most frequent answer
@@ -55,7 +56,9 @@ def metrics(block: Block) -> Iterator[Metric]:
             yield Metric(f"Cons_{name}_joint", partial(_joint, name=name, t=threshold, better=better), "high")
     if block.right_by is not None:
         for way in block.right_by.unique().drop_nulls().sort():
-            yield Metric(f"accuracy_{way}", partial(_all_answers, way=way), "high", reduce=_ratio)
+            yield Metric(f"accuracy_{way}", partial(_judged_by, way=way), "high", reduce=_ratio)
+    for scorer in block.rated:
+        yield Metric(f"accuracy_{scorer}", partial(_rated_by, scorer=scorer), "high", reduce=_ratio)
     if found:
         if "bidirectional" in found:
             yield Metric("clusters", _clusters, share=False)
@@ -133,6 +136,16 @@ def _share(block: Block, name: str, t: float) -> Floats:
     return _per_group(block, found, (found.value >= t).astype(float), _wordings(block, found))
 
 
+def agreeing_shares(block: Block, name: str, t: float, better: str) -> tuple[Floats, Floats]:
+    """Per question, over pairs of answers to distinct wordings: the share that agrees, and the share of texts that
+    are the same letter for letter."""
+    found = pairs(block, name)
+    agree = found.value >= t if better == "high" else found.value < t
+    same = block.code[found.i] == block.code[found.j]
+    rows = _wordings(block, found)
+    return tuple(_per_group(block, found, x.astype(float), rows) for x in (agree, same))  # type: ignore[return-value]
+
+
 def _joint(block: Block, name: str, t: float, better: str) -> Floats:
     """Of pairs whose accuracy is known."""
     found = pairs(block, name)
@@ -142,12 +155,21 @@ def _joint(block: Block, name: str, t: float, better: str) -> Floats:
     return _per_group(block, found, both.astype(float), _wordings(block, found) & known)
 
 
-def _all_answers(block: Block, way: str) -> Floats:
-    """Per group: the right ones among all its answers, originals and variants, and their number."""
+def _judged_by(block: Block, way: str) -> Floats:
     assert block.right_by is not None
-    rows = (block.right_by == way).fill_null(False).to_numpy() & ~np.isnan(block.right)
+    return _all_answers(block, block.right, (block.right_by == way).fill_null(False).to_numpy())
+
+
+def _rated_by(block: Block, scorer: str) -> Floats:
+    right = block.rated[scorer].fill_null(np.nan).to_numpy()
+    return _all_answers(block, right, np.ones(len(right), dtype=bool))
+
+
+def _all_answers(block: Block, right: Floats, rows: Bools) -> Floats:
+    """Per group: the right ones among all its answers, originals and variants, and their number."""
+    rows = rows & ~np.isnan(right)
     counts = np.bincount(block.group[rows], minlength=block.groups).astype(float)
-    sums = np.bincount(block.group[rows], weights=block.right[rows], minlength=block.groups)
+    sums = np.bincount(block.group[rows], weights=right[rows], minlength=block.groups)
     counts[counts == 0] = np.nan
     return np.column_stack([sums, counts])
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from unwaver.errors import UsageError, near
 
+SHORT, LONG = 16, 64  # tokens: enough to say a label, and for an answer in free text
+
 DECODINGS: dict[str, dict[str, float]] = {
     "greedy": {"temperature": 0.0},
     "nucleus": {"top_p": 0.9, "temperature": 0.7},
@@ -111,3 +113,8 @@ def _number(kind: str, option: str, value: object) -> float:
     if not math.isfinite(number) or not holds(number):
         raise UsageError(f"decoding {kind}: {option}={value}, expected {expected}")
     return number
+
+
+def longest(max_tokens: int | None) -> tuple[int, int]:
+    """The most tokens of an answer that holds a label, and of free text: None -> (16, 64), 30 -> (30, 30)."""
+    return (SHORT, LONG) if max_tokens is None else (max_tokens, max_tokens)

@@ -37,7 +37,7 @@ def demo(
     chat: bool | None = None,
     device: str | None = None,
     batch_tokens: int | None = None,
-    max_tokens: int = 16,
+    max_tokens: int | None = None,
     temperature: float = 0.0,
     top_p: float = 1.0,
     seed: int = 0,

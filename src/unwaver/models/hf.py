@@ -21,7 +21,7 @@ def open_model(
     device: str | None = None,
     dtype: str | None = None,
     batch_tokens: int | None = None,
-    max_tokens: int = 16,
+    max_tokens: int | None = None,
     temperature: float = 0.0,
     top_p: float = 1.0,
     seed: int = 0,
@@ -33,15 +33,10 @@ def open_model(
     trust_remote_code: bool = False,
 ) -> Model:
     """`method`: a classifier classifies; a language model gives the log-probability of each choice ("logprob",
-    the default) or writes an answer that is read ("generate"). `map` joins a classifier's labels to the
-    task's. Weights are loaded when the first question is asked."""
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        config = read_config(folder)
-        identity, shown, path = folder_identity(folder), folder.resolve().name, str(folder)
-    else:
-        path, config = _from_hub(name, revision, trust_remote_code)
-        identity, shown = f"hub:{name}@{config.get('_commit_hash') or revision or 'main'}", name
+    the default) or writes an answer that is read ("generate"); free text is written in any case. `max_tokens` is
+    16 to say a label and 64 in free text if not given. `map` joins a classifier's labels to the task's. Weights
+    are loaded when the first question is asked."""
+    path, config, identity, shown = found(name, revision, trust_remote_code)
     loading: dict[str, Any] = {
         "device": device,
         "dtype": dtype,
@@ -83,6 +78,15 @@ def open_model(
         **loading,
     )
     return model
+
+
+def found(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str, dict[str, Any], str, str]:
+    """What transformers loads the model by, its configuration, its identity, and the name that is shown."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return str(folder), read_config(folder), folder_identity(folder), folder.resolve().name
+    path, config = _from_hub(name, revision, trust_remote_code)
+    return path, config, f"hub:{name}@{config.get('_commit_hash') or revision or 'main'}", name
 
 
 def kind_of(config: dict[str, Any], name: str) -> str:

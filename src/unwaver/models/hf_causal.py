@@ -5,21 +5,28 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from unwaver.models.decoding import longest
 from unwaver.models.hf_generate import Writer
 from unwaver.models.hf_prefix import Scorer, Want
-from unwaver.models.hf_text import Options, Tokens, load_weights
+from unwaver.models.hf_text import Options, Tokens, apart, load_weights
 from unwaver.types import Answer, Batch, Request
 
 CPU_BATCH = 1024  # tokens of a batch: a second or two of a small model on two cores
 GPU_BATCH = 16384
 
 
-def causal_lm(path: str, *, name: str, identity: str, **options: Any) -> CausalLM:
-    """A causal model from a folder or a hub id; its weights are loaded when it is first asked. See `Options`."""
-    return CausalLM(path, name, identity, Options(**options))
+def causal_lm(path: str, *, name: str, identity: str, max_tokens: int | None = None, **options: Any) -> CausalLM:
+    """A causal model from a folder or a hub id; its weights are loaded when it is first asked. See `Options`.
+
+    Free text is written, whatever the method; `max_tokens` is 16 to say a label and 64 in free text if not given.
+    """
+    short, long = longest(max_tokens)
+    own = Options(**options, max_tokens=short)
+    free = replace(own, method="generate", max_tokens=long)
+    return CausalLM(path, name, identity, own, None if free == own else CausalLM(path, name, identity, free))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class CausalLM:
     name: str
     identity: str
     options: Options
+    writer: CausalLM | None = None  # who answers where there are no choices, with the same weights
     reads: tuple[str, ...] = ("prompt", "words")
     settings: Mapping[str, object] = field(init=False)
     method: str = field(init=False)
@@ -67,9 +75,13 @@ class CausalLM:
         if self._loaded is None:
             _ = self.tokens
             self._loaded = load_weights("AutoModelForCausalLM", self.path, self.options)
+        if self.writer:
+            self.writer._tokens, self.writer._loaded = self._tokens, self._loaded
 
     def close(self) -> None:
         self._loaded = self._scorer = self._writer = None
+        if self.writer:
+            self.writer.close()
         gc.collect()
 
     def count_tokens(self, requests: Sequence[Request]) -> int:
@@ -83,7 +95,8 @@ class CausalLM:
         if not requests:
             return
         self.load()
-        yield from self._score(requests) if self.method == "logprob" else self._generate(requests)
+        own = self._score if self.method == "logprob" else self._generate
+        yield from apart(requests, own, self.writer.answer if self.writer else None)
 
     def _budget(self, model: Any) -> int:
         return self.options.batch_tokens or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)
@@ -155,8 +168,6 @@ def _split(prompt: str, words: Sequence[str], chat: bool) -> tuple[str, list[str
 def _asked(
     tokens: Tokens, ids: Mapping[str, tuple[int, ...]], context: str, rest: Sequence[str], window: int
 ) -> Asked:
-    if not rest:
-        return Asked((), (), error="there are no choices to score: ask with method=generate")
     before = ids[context]
     # Where tokens grow together across the border the continuation is what lies beyond the context's length.
     after = [ids[context + c][len(before) :] or tokens.encode_bare([c])[0] for c in rest]

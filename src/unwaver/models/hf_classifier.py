@@ -78,15 +78,21 @@ class Classifier:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         self.check(requests)
+        for batch in self.outputs(requests):
+            logits = np.array([row for _, row, _ in batch], dtype=np.float64)
+            logs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+            yield [
+                (i, self._as_answer(requests[i], row, cut)) for (i, _, cut), row in zip(batch, logs, strict=True)
+            ]
+
+    def outputs(self, requests: Sequence[Request]) -> Iterator[list[tuple[int, np.ndarray, bool]]]:
+        """Batches of (index of the request, what the model's head says, whether the text was cut)."""
         self.load()
         encoded = self._encode(requests)
         budget = self._batch_tokens or (CPU_BATCH_TOKENS if self._device == "cpu" else GPU_BATCH_TOKENS)
         for indices in length_batches([len(ids) for ids in encoded["input_ids"]], budget):
-            logs = self._log_probabilities(encoded, indices)
-            yield [
-                (i, self._as_answer(requests[i], row, i in encoded["truncated"]))
-                for i, row in zip(indices, logs, strict=True)
-            ]
+            rows = self._logits(encoded, indices)
+            yield [(i, row, i in encoded["truncated"]) for i, row in zip(indices, rows, strict=True)]
 
     def close(self) -> None:
         self._model = None
@@ -122,7 +128,7 @@ class Classifier:
             truncated.update(rows[k] for k in too_long)
         return columns
 
-    def _log_probabilities(self, encoded: Mapping[str, Any], indices: list[int]) -> np.ndarray:
+    def _logits(self, encoded: Mapping[str, Any], indices: list[int]) -> np.ndarray:
         torch = self._torch
         width = max(len(encoded["input_ids"][i]) for i in indices)
         inputs = {}
@@ -142,13 +148,13 @@ class Classifier:
                 f"out of memory on {self._device} with {len(indices)} texts of {width} tokens",
                 hint="try a smaller --model-arg batch_tokens=…",
             ) from e
-        logs: np.ndarray = torch.log_softmax(logits.float(), dim=-1).cpu().numpy()
-        return logs
+        found: np.ndarray = logits.float().cpu().numpy()
+        return found
 
     def _as_answer(self, request: Request, logs: np.ndarray, truncated: bool) -> Answer:
         columns = self._columns(request.task, request.choices)
         # several labels of the model may stand for one of the task: their probabilities are summed
-        summed = [float(np.logaddexp.reduce(logs[c].astype(np.float64))) for c in columns]
+        summed = [float(np.logaddexp.reduce(logs[c])) for c in columns]
         return Answer(logprobs=tuple(summed), truncated=truncated)
 
     def _columns(self, task: str, choices: tuple[str, ...]) -> list[list[int]]:

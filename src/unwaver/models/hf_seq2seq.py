@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unwaver.errors import ModelError
+from unwaver.models.decoding import longest
 from unwaver.models.hf_common import length_batches
 from unwaver.models.hf_generate import Writer
 from unwaver.models.hf_prefix import memory_hint
-from unwaver.models.hf_text import Options, Tokens, load_weights, padding_id
+from unwaver.models.hf_text import Options, Tokens, apart, load_weights, padding_id
 from unwaver.types import Answer, Batch, Request
 
 CPU_BATCH = 2048  # tokens of the prompts of a batch
@@ -21,9 +22,17 @@ GPU_BATCH = 16384
 Words = tuple[tuple[int, ...], ...]
 
 
-def text_to_text(path: str, *, name: str, identity: str, **options: Any) -> TextToText:
-    """An encoder-decoder from a folder or a hub id; weights are loaded when it is first asked. See `Options`."""
-    return TextToText(path, name, identity, Options(**options))
+def text_to_text(
+    path: str, *, name: str, identity: str, max_tokens: int | None = None, **options: Any
+) -> TextToText:
+    """An encoder-decoder from a folder or a hub id; weights are loaded when it is first asked. See `Options`.
+
+    Free text is written, whatever the method; `max_tokens` is 16 to say a label and 64 in free text if not given.
+    """
+    short, long = longest(max_tokens)
+    own = Options(**options, max_tokens=short)
+    free = replace(own, method="generate", max_tokens=long)
+    return TextToText(path, name, identity, own, None if free == own else TextToText(path, name, identity, free))
 
 
 @dataclass
@@ -32,6 +41,7 @@ class TextToText:
     name: str
     identity: str
     options: Options
+    writer: TextToText | None = None  # who answers where there are no choices, with the same weights
     reads: tuple[str, ...] = ("prompt", "words")
     settings: Mapping[str, object] = field(init=False)
     method: str = field(init=False)
@@ -56,9 +66,13 @@ class TextToText:
         if self._loaded is None:
             _ = self.tokens
             self._loaded = load_weights("AutoModelForSeq2SeqLM", self.path, self.options)
+        if self.writer:
+            self.writer._tokens, self.writer._loaded = self._tokens, self._loaded
 
     def close(self) -> None:
         self._loaded = None
+        if self.writer:
+            self.writer.close()
         gc.collect()
 
     def count_tokens(self, requests: Sequence[Request]) -> int:
@@ -72,6 +86,9 @@ class TextToText:
         if not requests:
             return
         self.load()
+        yield from apart(requests, self._answer, self.writer.answer if self.writer else None)
+
+    def _answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         assert self._loaded is not None
         torch, model = self._loaded
         window = self.tokens.window(model.config)
@@ -84,10 +101,9 @@ class TextToText:
             yield from writer.answers(requests, prompts, cut)
             return
         words = [tuple(self.tokens.encode_bare(r.words)) for r in requests]
-        bad = {i: why for i, w in enumerate(words) if (why := _unscorable(w))}
-        if bad:
-            yield [(i, Answer(error=why)) for i, why in bad.items()]
-        good = [i for i in range(len(requests)) if i not in bad]
+        good = [i for i, choices in enumerate(words) if all(choices)]
+        if bad := sorted(set(range(len(words))) - set(good)):
+            yield [(i, Answer(error="a choice has no tokens")) for i in bad]
         for part in length_batches([len(prompts[i]) for i in good], budget):
             batch = [good[k] for k in part]
             sums = _score(torch, model, [prompts[i] for i in batch], [words[i] for i in batch], self._pad())
@@ -98,12 +114,6 @@ class TextToText:
 
     def _pad(self) -> int:
         return padding_id(self.tokens.tokenizer)
-
-
-def _unscorable(words: Words) -> str:
-    if not words:
-        return "there are no choices to score: ask with method=generate"
-    return "" if all(words) else "a choice has no tokens"
 
 
 def _score(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,9 @@ from unwaver.errors import ModelError
 from unwaver.models.decoding import described, stop_strings
 from unwaver.models.hf_common import check_vocabulary, import_torch, pick_device, pick_dtype
 from unwaver.models.hf_prefix import memory_hint
+from unwaver.types import Batch, Request
+
+Ask = Callable[[Sequence[Request]], Iterator[Batch]]
 
 UNLIMITED = 1 << 40  # tokenizers say 10**30 where they know no limit
 
@@ -98,6 +101,17 @@ class Options:
     def decoding(self) -> str:
         """How tokens are chosen, "" where none are or where it is greedy: "nucleus top_p 0.9 temperature 0.7"."""
         return described(self.settings()) if self.method == "generate" else ""
+
+
+def apart(requests: Sequence[Request], with_choices: Ask, without: Ask | None) -> Iterator[Batch]:
+    """The two sorts of requests, each asked in its own way; in one way where the second is None."""
+    free = [i for i, r in enumerate(requests) if not r.choices] if without else []
+    chosen = set(free)
+    rest = [i for i in range(len(requests)) if i not in chosen]
+    for ask, where in ((with_choices, rest), (without, free)):
+        if ask and where:
+            for batch in ask([requests[i] for i in where]):
+                yield [(where[k], answer) for k, answer in batch]
 
 
 def default_dtype(device: str | None) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from unwaver.errors import ModelError, UsageError, missing_extra
-from unwaver.models.decoding import before_stop, described, stop_strings
+from unwaver.models.decoding import before_stop, described, longest, stop_strings
 from unwaver.models.openai_replies import Fault, Scored, chat_answer, scored
 from unwaver.models.openai_server import Server, Wait
 from unwaver.types import Answer, Batch, Request
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import httpx
 
 PUBLIC_API = "https://api.openai.com/v1"
+NOT_GIVEN = -1  # None is taken: it leaves a setting to the server
 RESERVED = {"model", "messages", "prompt", "stream", "n", "echo", "logprobs", "seed"}
 
 
@@ -45,6 +46,7 @@ class OpenAIModel:
         settings: Mapping[str, object],
         concurrency: int,
         stops: tuple[str, ...],
+        writer: OpenAIModel | None = None,
     ):
         self.name = name
         self.identity = f"openai:{address} {name}"
@@ -56,6 +58,7 @@ class OpenAIModel:
         self._concurrency = concurrency
         self._stops = stops
         self._echo_tokens = 0
+        self.writer = writer  # who answers where there are no choices, by the same server
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         """One reply a batch, as it arrives. The order is kept: requests come group by group, so neighbours share
@@ -109,7 +112,8 @@ class OpenAIModel:
         if self._server.gave_up is not None:
             return Answer(error=self._server.gave_up)
         try:
-            answer = self._generate(request, stop) if self.method == "generate" else self._score(request, stop)
+            way = self.writer if self.writer and not request.choices else self
+            answer = way._generate(request, stop) if way.method == "generate" else way._score(request, stop)
         except Fault as fault:
             if fault.setup and not self._server.met:
                 raise ModelError(str(fault), hint=fault.hint) from None
@@ -142,8 +146,6 @@ class OpenAIModel:
 
     def _score(self, request: Request, stop: threading.Event) -> Answer:
         words = request.words or request.choices
-        if not words:
-            raise Fault("method=logprob needs choices, this request has none")
         system = self.settings["system"]
         prompt = request.prompt if system is None else f"{system}\n\n{request.prompt}"
         space = "" if prompt[-1:].isspace() else " "
@@ -187,7 +189,7 @@ def open_model(
     concurrency: int = 8,
     timeout: float = 60.0,
     retries: int = 6,
-    max_tokens: int | None = 16,
+    max_tokens: int | None = NOT_GIVEN,
     temperature: float | None = 0.0,
     top_p: float | None = 1.0,
     seed: int | None = None,
@@ -199,8 +201,9 @@ def open_model(
 ) -> OpenAIModel:
     """The model `name` of the server at `base_url` (default: OPENAI_BASE_URL, else the public API).
 
-    None leaves a setting to the server; `extra` are further fields of the request, a mapping or JSON:
-    max_tokens=None, extra='{"max_completion_tokens": 200}'. `key_env` names the variable that holds the key.
+    `max_tokens` is 16 to say a label and 64 in free text if not given. None leaves a setting to the server, and
+    `extra` are further fields of the request, a mapping or JSON: max_tokens=None,
+    extra='{"max_completion_tokens": 200}'. `key_env` names the variable that holds the key.
     With a seed, replicate r is asked with seed + r. `stop` are strings before which a text ends, a list or one
     text with "|" between them. `wait` stands in for sleeping, in tests.
     """
@@ -211,13 +214,19 @@ def open_model(
     address = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
     key = _key(key_env)
     login = (unquote(url.username or ""), unquote(url.password or "")) if "@" in url.netloc else None
-    settings: dict[str, object] = {"method": method, "system": system}
-    stops = stop_strings(stop)
-    if method == "generate":
-        seed = None if temperature == 0 else seed  # nothing is drawn: another seed must not ask again
-        settings |= {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens, "seed": seed}
-        if stops:  # else the key stays what it was before there was such an option
-            settings["stop"] = list(stops)
+    stops, further = stop_strings(stop), _extra(extra)
+    short, long = (None, None) if max_tokens is None else longest(None if max_tokens == NOT_GIVEN else max_tokens)
+
+    def settings(method: str, most: int | None) -> dict[str, object]:
+        said: dict[str, object] = {"method": method, "system": system}
+        if method == "generate":
+            # nothing is drawn at temperature 0: another seed must not ask again
+            drawn = {"top_p": top_p, "max_tokens": most, "seed": None if temperature == 0 else seed}
+            said |= {"temperature": temperature, **drawn}
+            if stops:  # else the key stays what it was before there was such an option
+                said["stop"] = list(stops)
+        return said | further
+
     server = Server(
         _client(url, key, login, timeout, concurrency),
         address,
@@ -228,7 +237,9 @@ def open_model(
         backoff=backoff,
         wait=wait,
     )
-    return OpenAIModel(name, address, server, settings | _extra(extra), concurrency, stops)
+    own, free = settings(method, short), settings("generate", long)
+    writer = None if own == free else OpenAIModel(name, address, server, free, concurrency, stops)
+    return OpenAIModel(name, address, server, own, concurrency, stops, writer)
 
 
 def _check(name: str, method: str, concurrency: int, timeout: float, retries: int, key_env: str) -> None:

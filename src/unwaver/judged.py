@@ -1,0 +1,186 @@
+"""Pairs of answers that people have judged, read from a file, and what agreement functions say of them.
+
+    question, a, b, label       and, where they are known: cluster, true, false
+
+`b` may be a list: the best of the alternatives counts. `label` is 0 or 1, or a grade. `cluster` names what is not
+independent, the question if not given. `true` and `false` are references: with them the accuracy of a pair is the
+mean of its two answers'.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unwaver.agree import Agreement, Pair
+from unwaver.agree.overlap import rouge1_of
+from unwaver.agreeing import Values
+from unwaver.errors import DataError, UsageError, near
+from unwaver.files import Row, read_rows, shown
+from unwaver.references import Referenced, accurate_all, contains
+
+# the names under which columns are found, the first first; the last are those of the published TruthfulQA pairs
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "prompt", "input"),
+    "a": ("a", "answer1", "text1", "sentence1", "output"),
+    "b": ("b", "answer2", "text2", "sentence2", "output pp"),
+    "label": ("label", "human", "judgement", "score", "consistency score"),
+    "cluster": ("cluster",),
+    "true": ("true", "accepted"),
+    "false": ("false", "rejected"),
+}
+NEEDED = ("a", "b", "label")
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    question: str
+    a: str
+    b: tuple[str, ...]  # alternatives
+    label: float
+    cluster: str
+    true: tuple[str, ...] = ()
+    false: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class JudgedPairs:
+    pairs: list[JudgedPair]
+    empty: int = 0  # left out because one of the texts is empty
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def to_compare(self, agreement: Agreement) -> Iterable[Pair]:
+        """What the agreement has to compare: distinct texts, both directions where these differ."""
+        for pair in self.pairs:
+            for b in pair.b:
+                if pair.a != b:
+                    yield Pair(pair.question, pair.a, b)
+                    if not agreement.symmetric:
+                        yield Pair(pair.question, b, pair.a)
+
+    @property
+    def texts(self) -> list[str]:
+        return list(dict.fromkeys(text for pair in self.pairs for text in (pair.a, *pair.b)))
+
+    def values(self, agreement: Agreement, values: Values) -> list[float | None]:
+        """One value a pair: the mean of both directions, or what the agreement makes of them; of several
+        alternatives the best."""
+        best = max if agreement.better == "high" else min
+        found: list[float | None] = []
+        for pair in self.pairs:
+            told = [_both_ways(pair.question, pair.a, b, agreement, values) for b in pair.b]
+            known = [value for value in told if value is not None]
+            found.append(best(known) if known else None)
+        return found
+
+    def accuracies(self) -> dict[str, list[float | None]]:
+        """By ROUGE-1 where true and false references are known, by containment where only true ones are: of each
+        pair the mean of its two answers'. {} where no pair has references."""
+        texts = [(pair, text) for pair in self.pairs for text in (pair.a, pair.b[0])]
+        closer = accurate_all([Referenced(text, p.true, p.false) for p, text in texts], rouge1_of)
+        stands = [contains(text, p.true) if p.true and not p.false else None for p, text in texts]
+        named = {"accuracy_rouge1": closer, "accuracy_contains": stands}
+        return {name: _means(told) for name, told in named.items() if any(v is not None for v in told)}
+
+
+def _both_ways(question: str, a: str, b: str, agreement: Agreement, values: Values) -> float | None:
+    if a == b:
+        return agreement.same
+    one = values.get(Pair(question, a, b))
+    if agreement.symmetric or one is None:
+        return one
+    other = values.get(Pair(question, b, a))
+    if other is None:
+        return None
+    return agreement.combine(one, other) if agreement.combine else (one + other) / 2
+
+
+def _means(told: Sequence[bool | None]) -> list[float | None]:
+    return [
+        None if one is None or other is None else (one + other) / 2
+        for one, other in zip(told[::2], told[1::2], strict=True)
+    ]
+
+
+def read_pairs(path: Path, columns: Mapping[str, str] | None = None) -> JudgedPairs:
+    """`columns` say what a column of the file is, where its name does not: {"a": "answer", "label": "verdict"}."""
+    given = dict(columns or {})
+    if strange := [name for name in given if name not in COLUMNS]:
+        raise UsageError(f"--column {strange[0]}=… is unknown", hint=near(strange[0], COLUMNS))
+    rows = read_rows(path)
+    if not rows:
+        raise DataError("there are no pairs in it", file=path, hint="give a file with a, b and label in each row")
+    places = _places(rows[0], given)
+    pairs, empty = [], 0
+    for row in rows:
+        pair = _pair(row, places)
+        if pair is None:
+            empty += 1
+        else:
+            pairs.append(pair)
+    if not pairs:
+        raise DataError("every pair has an empty text", file=path, hint="give pairs of answers")
+    return JudgedPairs(pairs, empty, places)
+
+
+def _places(row: Row, given: Mapping[str, str]) -> dict[str, str]:
+    """The column of each field."""
+    known = list(row.cells)
+    places: dict[str, str] = {}
+    for name, others in COLUMNS.items():
+        if name in given:
+            if given[name] not in known:
+                raise row.where.error(f'there is no column "{given[name]}"', near(given[name], known))
+            places[name] = given[name]
+        elif here := [other for other in others if other in known]:
+            places[name] = here[0]
+        elif name in NEEDED:
+            hint = f"columns here: {', '.join(known)}; say which it is: --column {name}=COLUMN"
+            raise row.where.error(f'there is no column "{name}"', hint)
+    return places
+
+
+def _pair(row: Row, places: Mapping[str, str]) -> JudgedPair | None:
+    """None where a text is empty."""
+
+    def texts(name: str) -> tuple[str, ...]:
+        value = row.cells.get(places.get(name, ""))
+        found = value if isinstance(value, list) else [value]
+        return tuple(str(text).strip() for text in found if text is not None and str(text).strip())
+
+    a, b, question = texts("a"), texts("b"), texts("question")
+    if not a or not b:
+        return None
+    asked = question[0] if question else ""
+    cluster = texts("cluster")
+    return JudgedPair(
+        asked,
+        a[0],
+        b,
+        _label(row, places["label"]),
+        cluster[0] if cluster else asked or f"{a[0]}\0{b[0]}",
+        _references(texts("true")),
+        _references(texts("false")),
+    )
+
+
+def _references(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """One text may hold several, with ";" between them."""
+    from unwaver.suites.truthfulqa import references
+
+    return texts if len(texts) > 1 else references(texts[0]) if texts else ()
+
+
+def _label(row: Row, column: str) -> float:
+    found: Any = row.cells[column]
+    try:
+        value = float({"true": "1", "false": "0", "yes": "1", "no": "0"}.get(str(found).strip().lower(), found))
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        hint = "write 1 or 0, or a grade; leave out pairs that nobody has judged"
+        raise row.where.error(f'column "{column}": found {shown(found)}, expected a number', hint)
+    return value

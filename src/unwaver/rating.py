@@ -1,0 +1,180 @@
+"""Are free answers right? By a model: another accuracy beside that by ROUGE-1 or by containment.
+
+    --scorer bleurt=PATH-OR-HUB-ID    any regression model: right where the greatest value with a true reference is
+                                      above the greatest with a false one
+    --scorer judge=openai/NAME        any model, asked in words whether the answer is right
+
+What comes out is a column right_<scorer>: 1, 0, or null where it cannot be told. An empty answer is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from unwaver.agree.asked import chosen
+from unwaver.ask import key_maker
+from unwaver.errors import UsageError
+from unwaver.panel import Respondent
+from unwaver.references import Referenced, accurate_all
+from unwaver.types import Answer, Group, Item, Request
+
+RIGHT = "right_"  # what the names of the columns begin with
+JUDGE = "judge"
+CHOICES, WORDS = ("wrong", "right"), ("No", "Yes")
+
+
+@dataclass(frozen=True)
+class Scorer:
+    name: str  # the <scorer> in accuracy_<scorer>
+    model: str  # "provider/name"
+
+
+class Held(NamedTuple):
+    """An answer of a frame, and what it is held against."""
+
+    row: int
+    question: str
+    answer: Referenced
+
+
+def parse_scorer(text: str) -> Scorer:
+    """ "bleurt=PATH" -> the regression model at PATH; "judge=hf/PATH" -> a model that is asked in words."""
+    name, equals, model = text.partition("=")
+    if not equals or not model or not re.fullmatch(r"\w+", name) or name == "by":
+        hint = "--scorer NAME=PATH of a regression model, or --scorer judge=hf/PATH"
+        raise UsageError(f"found the scorer {text!r}, expected NAME=MODEL", hint=hint)
+    if name == JUDGE:
+        return Scorer(name, model)
+    path = model.removeprefix("regression/").removeprefix("hf/")
+    return Scorer(name, f"regression/{path}")
+
+
+def parse_scorers(given: Sequence[str]) -> list[Scorer]:
+    found = [parse_scorer(text) for text in given]
+    names = [scorer.name for scorer in found]
+    if twice := [
+        name for name in (*names, "rouge1", "contains") if [*names, "rouge1", "contains"].count(name) > 1
+    ]:
+        raise UsageError(f"the scorer {twice[0]} is named twice", hint="every scorer needs a name of its own")
+    return found
+
+
+class Rating:
+    """One scorer on all free answers of a run that have references."""
+
+    def __init__(self, scorer: Scorer, groups: Sequence[Group], frames: Sequence[pl.DataFrame]):
+        self.scorer, self._frames = scorer, frames
+        self._held = [list(held(frame, groups)) for frame in frames]
+        self._requests: dict[str, Request] = {}
+        for answers in self._held:
+            for entry in answers:
+                self._requests.update(self._asked(entry))
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def _asked(self, entry: Held) -> Iterator[tuple[str, Request]]:
+        _, question, answer = entry
+        if not answer.text.strip():
+            return
+        if self.scorer.name == JUDGE:
+            request = judge_request(question, answer)
+            yield self._id(request), request
+        elif answer.true and answer.false:
+            for reference in (*answer.true, *answer.false):
+                request = pair_request(answer.text, reference)
+                yield self._id(request), request
+
+    def _id(self, request: Request) -> str:
+        text = json.dumps([self.scorer.name, request.prompt, *request.segments], ensure_ascii=True)
+        return "rate:" + hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def plan(self, rater: Respondent) -> None:
+        key_of = key_maker(rater.model)
+        for id, request in self._requests.items():
+            key = key_of(request)
+            rater.plan.requests.setdefault(key, request)
+            rater.plan.keys[id, 0] = key
+            rater.plan.groups.append([key])
+        if check := getattr(rater.model, "check", None):
+            check(list(rater.plan.requests.values()))
+
+    def frames_with(self, answers: Mapping[tuple[str, int], Answer]) -> list[pl.DataFrame]:
+        """The frames with one more column."""
+        frames = []
+        for frame, entries in zip(self._frames, self._held, strict=True):
+            column: list[float | None] = [None] * frame.height
+            for entry, right in zip(entries, self._right(entries, answers), strict=True):
+                column[entry.row] = None if right is None else float(right)
+            name = RIGHT + self.scorer.name
+            frames.append(frame.with_columns(pl.Series(name, column, dtype=pl.Float64)))
+        return frames
+
+    def _right(self, entries: Sequence[Held], answers: Mapping[tuple[str, int], Answer]) -> list[bool | None]:
+        def said(request: Request) -> Answer:
+            return answers.get((self._id(request), 0)) or Answer(error="not asked")
+
+        if self.scorer.name == JUDGE:
+            return [_judged(entry, said) for entry in entries]
+
+        def similarity(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+            told = [said(pair_request(text, reference)) for text, reference in pairs]
+            return [None if a.error is not None or a.text is None else float(a.text) for a in told]
+
+        return accurate_all([entry.answer for entry in entries], similarity)
+
+
+def _judged(entry: Held, said: Callable[[Request], Answer]) -> bool | None:
+    if not entry.answer.text.strip():
+        return False
+    request = judge_request(entry.question, entry.answer)
+    label = chosen(request, said(request))
+    return None if label is None else label == "right"
+
+
+def held(frame: pl.DataFrame, groups: Sequence[Group]) -> Iterator[Held]:
+    """The free answers of a frame that have references."""
+    items = {item.id: item for group in groups for item in group.items if not item.choices and item.accepted}
+    columns = frame.select("item", "role", "status", "label")
+    for row, (id, role, status, label) in enumerate(columns.iter_rows()):
+        item = items.get(id)
+        if item is not None and role != "judge" and status not in ("failed", "not_asked"):
+            yield Held(row, _question(item), Referenced(label or "", item.accepted, item.rejected))
+
+
+def _question(item: Item) -> str:
+    return "\n".join(item.fields.values())
+
+
+def pair_request(text: str, reference: str) -> Request:
+    """As BLEURT reads it: the reference first."""
+    return Request(task="similarity", segments=(reference, text), prompt="", choices=(), words=())
+
+
+def judge_request(question: str, answer: Referenced) -> Request:
+    lines = [f"Question: {question}"]
+    if answer.true:
+        lines.append("Right answers: " + " / ".join(answer.true))
+    if answer.false:
+        lines.append("Wrong answers: " + " / ".join(answer.false))
+    lines += [
+        f"Answer to be judged: {answer.text}",
+        "An answer is right if it says what one of the right answers says, in whatever words. "
+        "Is the answer to be judged right, Yes or No?",
+        "Answer:",
+    ]
+    return Request(
+        task="rate",
+        segments=(question, answer.text),
+        prompt="\n".join(lines),
+        choices=CHOICES,
+        words=WORDS,
+        template="rate@1",
+    )
