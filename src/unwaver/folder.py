@@ -25,12 +25,18 @@ INCOMPLETE = "copy the whole run folder, or give the command of the run again"
 _DAMAGED = "the file was cut or edited: move it away and give the command of the run again"
 
 
-def open_folder(folder: Path, run_id: str) -> Path:
-    """Make the folder, or check that what is there belongs to this run."""
+def open_place(folder: Path) -> Path:
+    """Make the folder, if it is not there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise _unwritable(folder, e) from e
+    return folder
+
+
+def open_folder(folder: Path, run_id: str) -> Path:
+    """Make the folder, or check that what is there belongs to this run."""
+    open_place(folder)
     if (folder / RUN).exists():
         found = read_run(folder).get("id")
         if found != run_id:
