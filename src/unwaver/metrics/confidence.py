@@ -58,9 +58,16 @@ def entropy(probs: pl.Series) -> Floats:
 def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
     del scores
     known = [b for b in blocks if b.expect != "bucket" and b.probs.null_count() < len(b.probs)]
+    who = list(dict.fromkeys((b.model, b.method) for b in known))
+    for model, method in who:
+        of = charts.label(f" · {model}" if len(who) > 1 else "", 60)
+        yield from _of_model([b for b in known if (b.model, b.method) == (model, method)], of)
+
+
+def _of_model(known: Sequence[Block], of: str) -> Iterator[Figure]:
     for measure, title, axis in (
-        ("max_prob", "How sure the model was", "greatest probability"),
-        ("entropy", "How unsure the model was", "entropy, bits"),
+        ("max_prob", f"How sure the model was{of}", "greatest probability"),
+        ("entropy", f"How unsure the model was{of}", "entropy, bits"),
     ):
         rows = list(_boxes(known, measure))
         if not rows:

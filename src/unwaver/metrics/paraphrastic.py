@@ -197,8 +197,12 @@ def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
         for share in (*SHARES, 1.0)
         for a in grid
     ]
-    ends = [{"accuracy": 0.5, "value": consistency_at(0.5, s), "text": f"PVAP {100 * s:.0f} %"} for s in SHARES]
-    ends.append({"accuracy": 0.5, "value": 0.5, "text": "least P_C"})
+    named_at = 0.25
+    ends = [
+        {"accuracy": named_at, "value": consistency_at(named_at, s), "text": f"PVAP {100 * s:.0f} %"}
+        for s in SHARES
+    ]
+    ends.append({"accuracy": named_at, "value": consistency_at(named_at, 1.0), "text": "least P_C"})
     rows = [
         {
             "accuracy": p.accuracy,
@@ -238,7 +242,15 @@ def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
     }
     named = {
         "data": {"values": ends},
-        "mark": {"type": "text", "dy": -7, "color": charts.MUTED, "fontSize": 11, "aria": False},
+        "mark": {
+            "type": "text",
+            "dx": -5,
+            "dy": 5,
+            "align": "right",
+            "color": charts.MUTED,
+            "fontSize": 11,
+            "aria": False,
+        },
         "encoding": {"x": x, "y": y, "text": {"field": "text", "type": "nominal"}},
     }
     ring = {

@@ -144,7 +144,7 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
     if len(taus) > 2:
         yield from _against_accuracy(taus)
     for block in blocks:
-        if block.expect in ("same", "different") and 1 < len(block.labels) <= MOST_SHOWN:
+        if block.expect in ("same", "different") and 1 < len(block.labels) <= MOST_SHOWN and not block.agree:
             yield from _flips(block)
 
 

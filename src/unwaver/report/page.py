@@ -27,7 +27,7 @@ from unwaver.result import Result
 from unwaver.show import ARROW, chance_of, percent, remarks, safe, shown_scores
 from unwaver.types import Figure, Score
 
-MOST_VERDICTS = 6  # of a model, before the rest is folded away
+MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, before the rest is folded away
 MOST_FIGURES = 4  # of a family, likewise
 MOST_SCORES = 2000  # rows of the table of all numbers
 _LONG = 300
@@ -156,6 +156,7 @@ _SECTIONS = (
 def _verdicts(result: Result, models: Sequence[str]) -> Html:
     found = verdicts(result)
     parts: list[Html] = []
+    most = MOST_VERDICTS if len(models) == 1 else MOST_OF_SEVERAL
     for model in models:
         own = [v for v in found if v.score.model == model]
         if not own:
@@ -167,10 +168,10 @@ def _verdicts(result: Result, models: Sequence[str]) -> Html:
         )
         methods_of = {v.score.method for v in own}
         lines = [_verdict(v, len(methods_of) > 1) for v in own]
-        parts += [title, tag("ul", lines[:MOST_VERDICTS], class_="verdicts")]
-        if len(lines) > MOST_VERDICTS:
-            more = tag("summary", f"{len(lines) - MOST_VERDICTS} more")
-            parts.append(tag("details", more, tag("ul", lines[MOST_VERDICTS:], class_="verdicts")))
+        parts += [title, tag("ul", lines[:most], class_="verdicts")]
+        if len(lines) > most:
+            more = tag("summary", f"{len(lines) - most} more")
+            parts.append(tag("details", more, tag("ul", lines[most:], class_="verdicts")))
     return tag("section", parts, id="verdict")
 
 
@@ -331,7 +332,7 @@ def _explorer() -> Html:
 
 _EVERY_NUMBER = (
     "Every number is a mean (or the reduction named) over groups. A group to which it does not apply is left out "
-    "and counted; an unreadable answer satisfies no relation. 95 % intervals: exact binomial (Clopper and Pearson) "
+    "and counted; an unreadable answer satisfies no relation. 95 % intervals: exact (Clopper and Pearson) "
     "where every cluster has one group and every value is 0 or 1, else a percentile bootstrap over clusters of "
     "groups that share an original."
 )

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from unwaver import registry
 from unwaver.block import Block
-from unwaver.errors import missing_extra
+from unwaver.errors import UnwaverError, missing_extra
 from unwaver.types import Figure, Score
 
 EXTRA = "report"
@@ -75,7 +75,11 @@ def svg_of(figure: Figure, background: str | None = None) -> str:
     spec = dict(figure.spec)
     if background:
         spec["background"] = background
-    drawn: str = _vega().vegalite_to_svg(spec, allowed_base_urls=[])
+    try:
+        drawn: str = _vega().vegalite_to_svg(spec, allowed_base_urls=[])
+    except ValueError as e:
+        hint = "update vl-convert-python; the tables of unwaver report --format need no figures"
+        raise UnwaverError(f"the figure {figure.title!r} could not be drawn: {e}", hint=hint) from e
     return drawn
 
 

@@ -19,6 +19,7 @@ Level = Literal["bad", "fair", "good", "unsure", "constant", "none"]
 
 # where a word begins; docs/report.md names these numbers
 BAD, GOOD, WIDE = 0.10, 0.05, 0.30
+ACCURATE = 0.70  # from here on accuracy looks fine by itself
 ORDER: tuple[Level, ...] = ("bad", "constant", "fair", "unsure", "good", "none")
 WORDS: dict[Level, str] = {
     "bad": "inconsistent",
@@ -208,7 +209,8 @@ def _remark(s: Score, result: Result, level: Level, rate: float, low: float | No
         if low is None or high is None:
             return f" – too few ({s.counted:,}) to conclude anything"
         return f" – too few to be sure: anything from {number(low)} to {number(high)}\u00a0% fits"
-    if level == "bad" and s.accuracy is not None and low is not None and low > 1 - s.accuracy:
+    accurate = s.accuracy is not None and s.accuracy >= ACCURATE
+    if level == "bad" and accurate and low is not None and low > 1 - (s.accuracy or 0):
         return f"; accuracy ({number(s.accuracy)}\u00a0%) would not have told you"
     chance = chance_of(result, s)
     if level == "bad" and chance is not None and rate >= (chance if s.better != "high" else 1 - chance):

@@ -296,7 +296,7 @@
     function field(f, other, mark) {
       const text = node("div", "text");
       text.dir = "auto";
-      if (other && other.text !== f.text) text.append(...marked(f.text, other.text, mark));
+      if (other && other.text !== f.text && f.name !== "item") text.append(...marked(f.text, other.text, mark));
       else text.append(clean(f.text));
       return node("div", "field", node("i", "", f.name), text);
     }
