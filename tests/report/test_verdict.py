@@ -118,7 +118,17 @@ def test_one_in_is_near(rate: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "words"), [(0.25, (1, 4)), (0.61, (3, 5)), (0.013, (1, 77)), (0.5, (1, 2)), (0.667, (2, 3))]
+    ("rate", "words"),
+    [
+        (0.25, (1, 4)),
+        (0.61, (3, 5)),
+        (0.287, (3, 10)),
+        (0.182, (1, 5)),
+        (0.04, (1, 25)),
+        (0.013, (1, 77)),
+        (0.5, (1, 2)),
+        (0.667, (2, 3)),
+    ],
 )
 def test_small_numbers(rate: float, words: tuple[int, int]) -> None:
     assert one_in(rate) == words

@@ -215,7 +215,7 @@ def _majority(block: Block) -> Floats:
 def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
     del scores
     for block in blocks:
-        columns = _by_pair(block)
+        columns, _ = by_pair(block)
         if len(columns) > 1:
             title = charts.label(f"{block.task}/{block.kind} · {block.model}", 60)
             says = "Spearman's ρ over pairs of answers to distinct wordings. Accuracy of a pair: the mean of both."
@@ -223,23 +223,22 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
             yield Figure("Do the notions of agreement agree?", title, says, "Cons_<agreement>", spec)
 
 
-def _by_pair(block: Block) -> dict[str, Floats]:
-    """For each agreement its values over the pairs of answers, NaN where it has none, and accuracy."""
-    found = {name: pairs(block, name) for name in agreements(block)}
+def by_pair(block: Block) -> tuple[dict[str, Floats], Codes]:
+    """Over the ordered pairs of answers to distinct wordings: the values of each agreement, NaN where it has none,
+    and accuracy; and the group of each pair. Columns that are the same everywhere are left out."""
     rows = len(block.group)
     columns = {}
-    for name, own in found.items():
-        chosen = _wordings(block, own)
-        columns[name] = dict(zip((own.i * rows + own.j)[chosen].tolist(), own.value[chosen].tolist(), strict=True))
-    every = sorted({place for column in columns.values() for place in column})
-    if len(every) < 3:
-        return {}
-    values = {name: np.array([column.get(p, np.nan) for p in every]) for name, column in columns.items()}
-    place = np.array(every)
-    right = (block.right[place // rows] + block.right[place % rows]) / 2
-    if values and not np.isnan(right).all():
-        values["accuracy"] = right
-    return {name: v for name, v in values.items() if len(np.unique(v[~np.isnan(v)])) > 1}
+    for name in agreements(block):
+        found = pairs(block, name)
+        chosen = _wordings(block, found)
+        places = (found.i * rows + found.j)[chosen].tolist()
+        columns[name] = dict(zip(places, found.value[chosen].tolist(), strict=True))
+    every = np.array(sorted({place for column in columns.values() for place in column}), dtype=np.int64)
+    values = {name: np.array([column.get(p, np.nan) for p in every.tolist()]) for name, column in columns.items()}
+    if values:
+        values["accuracy"] = (block.right[every // rows] + block.right[every % rows]) / 2
+    varied = {name: v for name, v in values.items() if len(np.unique(v[~np.isnan(v)])) > 1}
+    return varied, block.group[every // rows]
 
 
 def correlations(columns: dict[str, Floats]) -> dict[str, object]:

@@ -174,14 +174,14 @@ def _words(s: Score) -> tuple[str, str, str, str]:
 
 
 def one_in(rate: float) -> tuple[int, int]:
-    """A share in small numbers: .25 -> (1, 4), .61 -> (3, 5), .013 -> (1, 77)."""
-    if rate >= 0.15:
-        of = range(2, 11)
-        near = [(abs(rate - round(rate * n) / n), n) for n in of if 0 < round(rate * n) <= n]
-        close = [n for distance, n in near if distance <= 0.02] or [min(near)[1]]
-        n = min(close)
-        return round(rate * n), n
-    return 1, round(1 / rate)
+    """A share in numbers that people use: .25 -> (1, 4), .61 -> (3, 5), .29 -> (3, 10), .013 -> (1, 77)."""
+    one = (1, max(1, round(1 / rate)))
+    several = [(round(rate * n), n) for n in (2, 3, 4, 5, 10) if round(rate * n)]
+    close = [(of, hits) for hits, of in (one, *several) if abs(hits / of - rate) <= 0.02]
+    if close:
+        of, hits = min(close)
+        return hits, of
+    return min((one, *several), key=lambda share: abs(share[0] / share[1] - rate))
 
 
 def _share_phrase(rate: float, s: Score) -> str:
