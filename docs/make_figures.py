@@ -139,7 +139,11 @@ def sensitivity_figure_2(scores: Sequence[Score]) -> dict[str, Any]:
     """Strict and relaxed fooling rate of models of several sizes, on two sets."""
     panels = []
     for task in ("mnli", "snli"):
-        found = [s for s in charts.chosen(scores, "r_s@5", "r_r@5") if s.task == task and s.model != "average"]
+        found = [
+            s
+            for s in charts.chosen(scores, "r_s@5", "r_r@5")
+            if s.task == task and not s.model.startswith("average")
+        ]
         rows = charts.rows_of(found, name=lambda s: charts.label(s.model), colour=lambda s: s.metric)
         panels.append(titled(charts.bars(rows, "", "fooling rate", domain=(0, 1)), SETS[task]))
     return beside(*panels)

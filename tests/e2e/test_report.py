@@ -532,3 +532,44 @@ def test_one_report_of_several_runs_and_a_log(unwaver: Any, tmp_path: Path, brow
         assert name in said
     assert found.trouble == []
     found.close()
+
+
+def test_free_text_and_repeats_in_the_list(browser: Any, tmp_path: Path) -> None:
+    lines = [
+        {
+            "items": [
+                {"text": f"What is {n}?", "accepted": ["yes"]},
+                {"text": f"{n} is what?"},
+                {"text": f"Tell me {n}."},
+            ]
+        }
+        for n in range(4)
+    ]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rows = [
+        {
+            "id": f"questions/own/semantic/{n + 1}/{k}",
+            "replicate": r,
+            "text": f"yes {k * n} of it" if r else "yes it is",
+        }
+        for n in range(4)
+        for k in range(3)
+        for r in range(3)
+    ]
+    (tmp_path / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    unwaver.run(
+        str(tmp_path / "questions.jsonl"),
+        f"predictions/{tmp_path / 'said.jsonl'}",
+        replicates=3,
+        agree=("exact", "rouge1"),
+        out=str(tmp_path / "run"),
+    )
+    found = Opened(browser, written(tmp_path / "run"))
+    assert count(found) >= 1
+    said = found.page.inner_text("#group")
+    assert "× 2" in said
+    assert "yes it is" in said
+    assert "agree" in found.page.inner_text("#verdict")
+    assert "Do the notions of agreement agree?" in found.page.inner_text("#figures")
+    assert found.trouble == []
+    found.close()

@@ -62,7 +62,7 @@ def test_csv_holds_every_score() -> None:
     found = source({**ROWS, "model": ["=1+1"] * 6})
     rows = list(csv.DictReader(io.StringIO(as_csv([found]))))
     assert len(rows) == len(found.result)
-    assert [float(r["value"]) for r in rows if r["metric"] == "tau"][0] == found.result.find("tau").value
+    assert next(float(r["value"]) for r in rows if r["metric"] == "tau") == found.result.find("tau").value
     assert rows[0]["model"] == "'=1+1"  # no formula for a spreadsheet
 
 

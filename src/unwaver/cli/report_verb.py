@@ -57,18 +57,19 @@ def command(
     if form in TABLES:
         _write_table(sources, form, out)
         return
-    written = (
-        _write_pictures(sources, form, out) if form in PICTURES else [_write_page(sources, out or _place(sources))]
-    )
+    if form in PICTURES:
+        written = _write_pictures(sources, form, out)
+    else:
+        written = [_write_page(sources, out or _place(sources), quiet)]
     for path in written if not quiet else ():
         click.echo(str(path))
 
 
-def write_report(place: Path, result: Result) -> Path:
+def write_report(place: Path, result: Result, quiet: bool) -> Path:
     """The page of a run that has just ended, in its folder."""
     from unwaver.report.source import of_run
 
-    return _write_page([of_run(place, result)], place / REPORT)
+    return _write_page([of_run(place, result)], place / REPORT, quiet)
 
 
 def _place(sources: list[Source]) -> Path:
@@ -76,11 +77,12 @@ def _place(sources: list[Source]) -> Path:
     return folder / REPORT if len(sources) == 1 and folder is not None else Path(REPORT)
 
 
-def _write_page(sources: list[Source], path: Path) -> Path:
+def _write_page(sources: list[Source], path: Path, quiet: bool) -> Path:
+    from unwaver.cli.run_verb import console
     from unwaver.folder import write_whole
     from unwaver.report.page import page
 
-    write_whole(path, page(sources))
+    write_whole(path, page(sources, console(quiet).track))
     return path
 
 

@@ -193,7 +193,7 @@ def _report(result: Result, quiet: bool) -> None:
 
         assert result.folder is not None
         try:
-            line = f"Report: {write_report(result.folder, result)}"
+            line = f"Report: {write_report(result.folder, result, quiet)}"
         except UnwaverError as e:
             click.echo(f"The report was not written: {e}", err=True)
             return

@@ -197,7 +197,7 @@ def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
         for share in (*SHARES, 1.0)
         for a in grid
     ]
-    named_at = 0.25
+    named_at = 0.5
     ends = [
         {"accuracy": named_at, "value": consistency_at(named_at, s), "text": f"PVAP {100 * s:.0f} %"}
         for s in SHARES
@@ -242,15 +242,7 @@ def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
     }
     named = {
         "data": {"values": ends},
-        "mark": {
-            "type": "text",
-            "dx": -5,
-            "dy": 5,
-            "align": "right",
-            "color": charts.MUTED,
-            "fontSize": 11,
-            "aria": False,
-        },
+        "mark": {"type": "text", "dy": 10, "color": charts.MUTED, "fontSize": 11, "aria": False},
         "encoding": {"x": x, "y": y, "text": {"field": "text", "type": "nominal"}},
     }
     ring = {

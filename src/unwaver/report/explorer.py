@@ -5,7 +5,7 @@ A *case* is one group as one model answered it. Its answers are a range of rows 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,16 @@ from unwaver.stats import Floats
 from unwaver.types import Item
 
 VERSION = 1
+CHUNK = 1000  # groups before progress is shown
 MOST_CASES = 100_000  # what a browser carries without effort; the worst ones
 HELD, BROKEN, NOT_APPLICABLE, MISSING = range(4)
 UNREADABLE, FAILED, NOT_ASKED = -1, -2, -3
 NO_LABEL = {"unreadable": UNREADABLE, "failed": FAILED, "not_asked": NOT_ASKED}
 
 
-def columns(sources: Sequence[Source], most: int = MOST_CASES) -> dict[str, Any]:
+def columns(
+    sources: Sequence[Source], most: int = MOST_CASES, progress: Callable[[int], None] = lambda _: None
+) -> dict[str, Any]:
     """All that the explorer shows, as one JSON document."""
     parts = [(source, block, frame) for source in sources for block, frame in source.blocks()]
     ranked = [_ranked(block) for _, block, _ in parts]
@@ -36,8 +39,10 @@ def columns(sources: Sequence[Source], most: int = MOST_CASES) -> dict[str, Any]
     number = np.concatenate([np.arange(len(r.bad)) for r in ranked]) if ranked else np.empty(0, int)
     worst = _worst_first(ranked)
     written = _Columns(parts)
-    for case in worst[:most]:
+    for done, case in enumerate(worst[:most]):
         written.add(int(place[case]), int(number[case]), ranked[place[case]])
+        if done % CHUNK == 0:
+            progress(CHUNK)
     return {**written.document(), "all": len(worst), "broken": int(sum((r.state == BROKEN).sum() for r in ranked))}
 
 

@@ -12,14 +12,15 @@ import hashlib
 import html
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from unwaver import __version__
 from unwaver.report import methods
-from unwaver.report.explorer import columns
+from unwaver.report.explorer import MOST_CASES, columns
 from unwaver.report.pictures import figures_of, inline_svg
 from unwaver.report.source import Source
 from unwaver.report.verdict import WORDS, Verdict, headline, verdicts
@@ -31,6 +32,13 @@ MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, b
 MOST_FIGURES = 4  # of a family, likewise
 MOST_SCORES = 2000  # rows of the table of all numbers
 _LONG = 300
+
+
+Track = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+
+
+def _untracked(_what: str, _total: int) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(lambda _: None)
 
 
 class Html(str):
@@ -64,8 +72,8 @@ def _child(child: object) -> str:
     )
 
 
-def page(sources: Sequence[Source]) -> str:
-    """The whole file."""
+def page(sources: Sequence[Source], track: Track = _untracked) -> str:
+    """The whole file. `track` shows how far it has come, as in `unwaver.engine.Console`."""
     style, script = _static("report.css"), _static("report.js")
     result = Result([s for source in sources for s in source.result.scores])
     models = list(dict.fromkeys(s.model for s in result.scores if not s.model.startswith("average")))
@@ -74,7 +82,7 @@ def page(sources: Sequence[Source]) -> str:
         _header(models, sources),
         _verdicts(result, models),
         _scores(sources, len(models) > 1),
-        _figures(sources, result),
+        _figures(all_figures(sources, result), track),
         _explorer(),
         _how(sources, result),
         tag("footer", f"unwaver {__version__}. This file is complete: it fetches nothing and sends nothing."),
@@ -93,11 +101,17 @@ def page(sources: Sequence[Source]) -> str:
         tag("head", head),
         Html("<body>"),
         *body,
-        Html(f'<script type="text/plain" id="groups">{packed(columns(sources))}</script>'),
+        Html(f'<script type="text/plain" id="groups">{_groups(sources, track)}</script>'),
         Html(f"<script>{script}</script>"),
         Html("</body></html>\n"),
     ]
     return "".join(parts)
+
+
+def _groups(sources: Sequence[Source], track: Track) -> str:
+    cases = sum(source.frame["group"].n_unique() * source.frame["model"].n_unique() for source in sources)
+    with track("groups", min(cases, MOST_CASES)) as progress:
+        return packed(columns(sources, progress=progress))
 
 
 def policy(style: str, script: str) -> str:
@@ -275,11 +289,13 @@ def all_figures(sources: Sequence[Source], result: Result) -> list[Figure]:
     return list(figures_of(blocks, result.scores))
 
 
-def _figures(sources: Sequence[Source], result: Result) -> Html:
+def _figures(figures: Sequence[Figure], track: Track) -> Html:
     """All in one flow; of a family with many the rest is folded away."""
     families: dict[str, list[Html]] = {}
-    for number, figure in enumerate(all_figures(sources, result)):
-        families.setdefault(figure.family, []).append(_figure(figure, number))
+    with track("figures", len(figures)) as progress:
+        for number, figure in enumerate(figures):
+            families.setdefault(figure.family, []).append(_figure(figure, number))
+            progress(1)
     first = [drawn for family in families.values() for drawn in family[:MOST_FIGURES]]
     folded = [
         tag("details", tag("summary", f"{name}: {len(drawn) - MOST_FIGURES} more"), _flow(drawn[MOST_FIGURES:]))
