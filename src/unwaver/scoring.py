@@ -21,7 +21,7 @@ Unreadable = Literal["violate", "skip"]
 
 def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed: int = 0) -> list[Score]:
     """Scores of a complete table, blocks in order of appearance, the chosen reading of unreadable first."""
-    blocks = [block_of(part) for part in _blocks(frame)]
+    blocks = [block_of(part) for part in partition(frame)]
     constant = _constant_predictors(blocks)
     scores: list[Score] = []
     for block in blocks:
@@ -33,7 +33,7 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
     return [*scores, *averages(blocks, seed)]
 
 
-def _blocks(frame: pl.DataFrame) -> list[pl.DataFrame]:
+def partition(frame: pl.DataFrame) -> list[pl.DataFrame]:
     if frame.select(pl.all_horizontal((pl.col(c) == pl.col(c).first()).all() for c in BLOCK)).item():
         return [frame]  # a million groups need no copy
     return frame.partition_by(BLOCK, maintain_order=True)
@@ -172,7 +172,7 @@ def broken_groups(frame: pl.DataFrame) -> list[str]:
     from unwaver.metrics.violation import tau
 
     broken: list[str] = []
-    for part in _blocks(frame):
+    for part in partition(frame):
         block = block_of(part)
         values = _complete_only(torn(block) if block.expect == "bucket" else tau(block), block)
         names = part.filter(pl.col("role") != "test")["group"].unique(maintain_order=True)

@@ -33,11 +33,16 @@ def percent(value: float | None) -> str:
 
 def rows(result: Result) -> list[list[str]]:
     """The short table, header first: one line for each suite/task/kind and model, numbers in percent."""
-    scores = [s for leading in result.leading() for s in (leading, *_companions(result, leading))]
+    scores = shown_scores(result)
     wide = _optional_columns(scores)
     header = ["relation", "metric", "%", "95 % interval", "chance", "acc.", "groups", "n/a"]
     body = [_row(s, result) + [f"{getattr(s, c):,}" for c in wide] for s in scores]
     return [header + [c.replace("_", " ") for c in wide], *body]
+
+
+def shown_scores(result: Result) -> list[Score]:
+    """The scores of the short table: what leads, and what belongs beside it."""
+    return [s for leading in result.leading() for s in (leading, *_companions(result, leading))]
 
 
 def _companions(result: Result, leading: Score) -> list[Score]:
@@ -69,7 +74,7 @@ def _optional_columns(scores: Sequence[Score]) -> list[str]:
 
 
 def _row(s: Score, result: Result) -> list[str]:
-    chance = _chance(result, s)
+    chance = chance_of(result, s)
     interval = "–" if s.low is None or s.high is None else f"{percent(s.low)} – {percent(s.high)}"
     return [
         safe(f"{s.task}/{s.kind}"),
@@ -83,7 +88,7 @@ def _row(s: Score, result: Result) -> list[str]:
     ]
 
 
-def _chance(result: Result, s: Score) -> float | None:
+def chance_of(result: Result, s: Score) -> float | None:
     """What independent answers would give; of C_S, a share of items that pass, there is no such number."""
     if s.metric in ("P_C", "P_C_pairs"):
         floor = _beside(result, s, "P_C_floor")

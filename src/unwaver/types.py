@@ -163,6 +163,21 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """A picture of numbers: a Vega-Lite specification with its data inside (see unwaver.charts).
+
+    A metric's file may have `figures(blocks, scores) -> Iterator[Figure]`. Figures of one `family` stand together
+    in a report; `says` is what a reader is to see, and `metric` the number whose method explains it.
+    """
+
+    family: str
+    title: str
+    says: str
+    metric: str
+    spec: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Suite:
     """Published sets, or a user's own file, as groups: `cases` are the kinds of each task, in order.
 

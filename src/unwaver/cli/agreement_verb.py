@@ -113,12 +113,12 @@ def validate_command(
 
 def _format(plot: Path) -> Literal["svg", "png", "pdf"]:
     """By the name of the file; said before anything is asked."""
-    from unwaver.report.pictures import check_installed
+    from unwaver.report.pictures import vega
 
     format = plot.suffix.removeprefix(".")
     if format not in ("svg", "png", "pdf"):
         raise UsageError(f"--plot {plot}: unknown kind of picture", hint="name it matrix.svg, .png or .pdf")
-    check_installed()
+    vega()
     return format  # type: ignore[return-value]
 
 

@@ -22,6 +22,7 @@ VERBS = {
     "score": "Score a run folder, a table or logs of other tools; no model is asked.",
     "build": "Make groups from items of your own: negations, swaps, paraphrases …",
     "review": "Write a sheet on which a person judges variants.",
+    "report": "Write a report: one page with verdict, scores, figures and every group.",
     "show": "Show the groups of a run that broke a relation, side by side.",
     "analyse": "Read more from scores, tables and paraphrases: Pareto front, splits, distances …",
     "agreement": "Validate how free answers are compared against people's judgements.",

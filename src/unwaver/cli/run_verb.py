@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unwaver.cli.printing import emit
-from unwaver.errors import UsageError
+from unwaver.errors import UnwaverError, UsageError
 
 if TYPE_CHECKING:
     from unwaver.engine import Console, Run
+    from unwaver.result import Result
 
 MISSING_ANSWERS = 3
 
@@ -150,6 +151,7 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
 @click.option("--price-out", type=float, help="Price of a million answer tokens.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked; with --out write groups.jsonl for others.")
 @click.option("--from", "from_file", type=click.Path(path_type=Path), help="Repeat the run of a run.json.")
+@click.option("--no-report", is_flag=True, help="Do not write report.html at the end; --json never does.")
 @click.option("--json", "as_json", is_flag=True, help="Print scores.json on stdout and nothing else there.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(**options: Any) -> None:
@@ -170,6 +172,7 @@ def command(**options: Any) -> None:
     """
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
+    with_report = not options.pop("no_report") and not as_json
     from unwaver.engine import Run
 
     run = Run(_config(options, from_file), console(quiet or as_json))
@@ -178,8 +181,31 @@ def command(**options: Any) -> None:
         return
     result = run.go()
     emit(result, as_json=as_json, quiet=quiet)
+    if with_report:
+        _report(result, quiet)
     if result.missing or result.run["spent"]["stopped"]:
         raise click.exceptions.Exit(MISSING_ANSWERS)
+
+
+def _report(result: Result, quiet: bool) -> None:
+    """Write the report. Whatever comes of it, the run itself is done."""
+    from unwaver.report.pictures import EXTRA, installed
+
+    if not installed():
+        line = (
+            f"No report was written. For one: pip install 'unwaver[{EXTRA}]', then unwaver report {result.folder}"
+        )
+    else:
+        from unwaver.cli.report_verb import write_report
+
+        assert result.folder is not None
+        try:
+            line = f"Report: {write_report(result.folder, result, quiet)}"
+        except UnwaverError as e:
+            click.echo(f"The report was not written: {e}", err=True)
+            return
+    if not quiet:
+        click.echo(line)
 
 
 def _config(options: dict[str, Any], from_file: Path | None) -> Any:

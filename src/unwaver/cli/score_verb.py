@@ -14,6 +14,36 @@ if TYPE_CHECKING:
     from unwaver.result import Result
 
 
+def log_options(command: Any) -> Any:
+    """How logs are read: what score and report share."""
+    for option in reversed(_LOG_OPTIONS):
+        command = option(command)
+    return command
+
+
+_LOG_OPTIONS = (
+    click.option("--task", help="Logs: all files are this task, such as several prompts of one."),
+    click.option(
+        "--bucket", metavar="FIELD", help="Logs: the field that says which answers belong together: doc.problem."
+    ),
+    click.option(
+        "--bucket-regex", metavar="REGEX", help="Logs: the bucket in that field, or in the id: '^(.+)-p[0-9]+$'."
+    ),
+    click.option("--bucket-file", type=click.Path(path_type=Path), help="Logs: a table of ids and their buckets."),
+    click.option("--variant", metavar="FIELD", help="Logs: the field that names the wording."),
+    click.option("--answer", metavar="FIELD", help="Logs: the field that holds the answer."),
+    click.option("--gold", metavar="FIELD", help="Logs: the field that holds the right answer."),
+    click.option("--replicate", metavar="FIELD", help="Logs: the field that tells repeats of one wording apart."),
+    click.option("--filter", metavar="NAME", help="lm-eval: the filter whose answers are taken. [the first]"),
+    click.option(
+        "--metric-key", metavar="NAME", help="Logs: the metric, scorer or column that says what is right."
+    ),
+    click.option(
+        "--test", type=click.Path(path_type=Path), help="paranlu: the model's predictions on the full test set."
+    ),
+)
+
+
 @click.command("score")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
@@ -22,23 +52,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What the files are: auto, run, table, lm-eval, inspect, promptfoo, helm, paranlu.",
 )
-@click.option("--task", help="Logs: all files are this task, such as several prompts of one.")
-@click.option(
-    "--bucket", metavar="FIELD", help="Logs: the field that says which answers belong together: doc.problem."
-)
-@click.option(
-    "--bucket-regex", metavar="REGEX", help="Logs: the bucket in that field, or in the id: '^(.+)-p[0-9]+$'."
-)
-@click.option("--bucket-file", type=click.Path(path_type=Path), help="Logs: a table of ids and their buckets.")
-@click.option("--variant", metavar="FIELD", help="Logs: the field that names the wording.")
-@click.option("--answer", metavar="FIELD", help="Logs: the field that holds the answer.")
-@click.option("--gold", metavar="FIELD", help="Logs: the field that holds the right answer.")
-@click.option("--replicate", metavar="FIELD", help="Logs: the field that tells repeats of one wording apart.")
-@click.option("--filter", metavar="NAME", help="lm-eval: the filter whose answers are taken. [the first]")
-@click.option("--metric-key", metavar="NAME", help="Logs: the metric, scorer or column that says what is right.")
-@click.option(
-    "--test", type=click.Path(path_type=Path), help="paranlu: the model's predictions on the full test set."
-)
+@log_options
 @click.option(
     "--weights",
     type=click.Choice(["renormalised", "published"]),

@@ -8,13 +8,15 @@ tau               share of later wordings whose answer differs from the first (t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 
+from unwaver import charts
 from unwaver.block import Block, Codes, Metric
 from unwaver.stats import Floats
+from unwaver.types import Figure, Score
 
 
 def metrics(block: Block) -> Iterator[Metric]:
@@ -71,3 +73,24 @@ def against_first(block: Block) -> Floats:
     compared = answer[block.trial]
     differs = (block.code < 0) | (block.code != compared)
     return block.per_group(differs.astype(float), ~is_first & (compared > -2))
+
+
+def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
+    """Wordings of one question against repeats of one wording, for every number that has both."""
+    del blocks
+    repeats = [s for s in scores if s.metric.endswith("_repeat")]
+    found = charts.chosen(
+        scores, *(name for s in repeats for name in (s.metric.removesuffix("_repeat"), s.metric))
+    )
+    for first in dict.fromkeys(s.metric.removesuffix("_repeat") for s in found):
+        both = [s for s in found if s.metric in (first, f"{first}_repeat")]
+        names = charts.names_of(both)
+        said = {first: "among wordings", f"{first}_repeat": "among repeats of one wording"}
+        rows = charts.rows_of(
+            both,
+            name=lambda s, names=names: names[charts.block_key(s)],
+            colour=lambda s, said=said: said[s.metric],
+        )
+        says = "What repeats lack to 100 % is noise of sampling; what wordings lack beyond it is due to wording."
+        spec = charts.intervals(rows, f"pairs of answers that agree, {first}")
+        yield Figure("Wording noise against sampling noise", charts.label(first), says, first, spec)

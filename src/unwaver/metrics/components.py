@@ -15,13 +15,15 @@ time. P_C_pairs = 1 − 2·(var_wording + var_replicate) where all wordings have
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 
+from unwaver import charts
 from unwaver.block import Block, Metric
 from unwaver.stats import Floats, mean
+from unwaver.types import Figure, Score
 
 
 def metrics(block: Block) -> Iterator[Metric]:
@@ -79,3 +81,18 @@ def _wording_share(sums: Floats) -> Floats:
     wording = _wording(sums)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(wording / (_item(sums) + wording + mean(sums)))
+
+
+def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
+    del blocks
+    parts = {"var_item": "problems", "var_wording": "wording", "var_replicate": "sampling"}
+    found = charts.chosen(scores, *parts)
+    if not found:
+        return
+    names = charts.names_of(found)
+    rows = charts.rows_of(found, name=lambda s: names[charts.block_key(s)], colour=lambda s: parts[s.metric])
+    for row, s in zip(rows, found, strict=True):  # a variance is no share
+        row["says"] = f"{row['name']}, {row['colour']}: variance {s.value:.4f}, {s.counted:,} problems"
+    says = "Where the variance of right and wrong comes from: problem, wording, or a repeat of one wording."
+    spec = charts.intervals(rows, "variance of right and wrong", domain=None, format="~g")
+    yield Figure("Wording noise against sampling noise", "Variance components", says, "var_wording", spec)

@@ -5,15 +5,17 @@ Entropy in bits (0.9/0.1 -> 0.47, 0.7/0.3 -> 0.88) and the greatest probability,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 
 import numpy as np
 import polars as pl
 
+from unwaver import charts
 from unwaver.block import Block, Metric
 from unwaver.metrics.violation import applies, violated
 from unwaver.stats import Floats
+from unwaver.types import Figure, Score
 
 
 def metrics(block: Block) -> Iterator[Metric]:
@@ -51,3 +53,42 @@ def entropy(probs: pl.Series) -> Floats:
     rows = np.repeat(np.arange(len(probs)), lengths)
     values = np.bincount(rows, weights=bits, minlength=len(probs))
     return np.where(known, values, np.nan)
+
+
+def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
+    del scores
+    known = [b for b in blocks if b.expect != "bucket" and b.probs.null_count() < len(b.probs)]
+    who = list(dict.fromkeys((b.model, b.method) for b in known))
+    for model, method in who:
+        of = charts.label(f" · {model}" if len(who) > 1 else "", 60)
+        yield from _of_model([b for b in known if (b.model, b.method) == (model, method)], of)
+
+
+def _of_model(known: Sequence[Block], of: str) -> Iterator[Figure]:
+    for measure, title, axis in (
+        ("max_prob", f"How sure the model was{of}", "greatest probability"),
+        ("entropy", f"How unsure the model was{of}", "entropy, bits"),
+    ):
+        rows = list(_boxes(known, measure))
+        if not rows:
+            continue
+        says = "On the changed input: answers that held, and those that did not. Box: half of them, line: median."
+        form = "%" if measure == "max_prob" else ".1f"
+        spec = charts.boxes(rows, axis, domain=(0, 1) if measure == "max_prob" else None, format=form)
+        yield Figure(
+            "Confidence of consistent and inconsistent answers", title, says, f"{measure}_inconsistent", spec
+        )
+
+
+def _boxes(blocks: Sequence[Block], measure: str) -> Iterator[dict[str, object]]:
+    names = charts.names_of(blocks)
+    for block in blocks:
+        values = _measures(block)[measure]
+        for inconsistent, state in ((False, "consistent"), (True, "inconsistent")):
+            rows = applies(block) & (violated(block) == inconsistent) & ~np.isnan(values)
+            if not rows.any():
+                continue
+            name = names[charts.block_key(block)]
+            found = charts.box(values[rows])
+            says = f"{name}, {state}: median {found['middle']:.2f}, half in {found['q1']:.2f} – {found['q3']:.2f}"
+            yield {"name": name, "colour": state, "says": f"{says}, {int(rows.sum()):,} answers", **found}

@@ -7,14 +7,16 @@ C_S@θ   the same with p >= θ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
+from unwaver import charts
 from unwaver.block import Block, Metric
 from unwaver.metrics.violation import tau
 from unwaver.stats import Floats
+from unwaver.types import Figure, Score
 
 THRESHOLDS = (0.9, 0.8, 0.7, 0.6, 0.5)
 
@@ -38,3 +40,17 @@ def passes(block: Block, threshold: float) -> Floats:
     rate = pass_rate(block)
     # 1 - 1/10 is less than 0.9 in binary
     return np.where(np.isnan(rate), np.nan, (rate >= threshold - 1e-9).astype(float))
+
+
+def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
+    del blocks
+    named = {"C_S": 1.0, **{f"C_S@{threshold:g}": threshold for threshold in THRESHOLDS}}
+    found = charts.chosen(scores, *named)
+    if not found:
+        return
+    names = charts.names_of(found)
+    rows = charts.rows_of(found, x=lambda s: named[s.metric], colour=lambda s: names[charts.block_key(s)])
+    shown = [row for row in rows if row["colour"] in list(dict.fromkeys(names.values()))[: charts.MOST_SERIES]]
+    says = "Share of items whose answer survives at least this share of the ten signs."
+    spec = charts.lines(shown, "θ, signs that must keep the answer", "C_S", ticks=[0.5, 0.6, 0.7, 0.8, 0.9, 1])
+    yield Figure("C_S over θ", "C_S over θ", says, "C_S", spec)

@@ -18,14 +18,16 @@ Empty answers are dropped; a question with fewer than two does not apply.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from unwaver import charts
 from unwaver.block import Block, Bools, Codes, Metric
 from unwaver.stats import Floats
+from unwaver.types import Figure, Score
 
 
 class Pairs(NamedTuple):
@@ -131,6 +133,11 @@ def _mean(block: Block, name: str, chosen: Chosen, of: str = "agree_") -> Floats
     return _per_group(block, found, found.value, chosen(block, found))
 
 
+def mean_agreement(block: Block, name: str) -> Floats:
+    """Per group, over pairs of answers to distinct wordings."""
+    return _mean(block, name, _wordings)
+
+
 def _share(block: Block, name: str, t: float) -> Floats:
     found = pairs(block, name)
     return _per_group(block, found, (found.value >= t).astype(float), _wordings(block, found))
@@ -222,3 +229,53 @@ def _majority(block: Block) -> Floats:
     np.maximum.at(most, group, size)
     with np.errstate(invalid="ignore", divide="ignore"):
         return _several(block, most / np.bincount(group, weights=size, minlength=block.groups))
+
+
+# --- pictures -----------------------------------------------------------------------------------------------
+
+
+def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
+    del scores
+    for block in blocks:
+        columns, _ = by_pair(block)
+        if len(columns) > 1:
+            title = charts.label(f"{block.task}/{block.kind} · {block.model}", 60)
+            says = "Spearman's ρ over pairs of answers to distinct wordings. Accuracy of a pair: the mean of both."
+            spec = correlations(columns)
+            yield Figure("Do the notions of agreement agree?", title, says, "Cons_<agreement>", spec)
+
+
+def by_pair(block: Block) -> tuple[dict[str, Floats], Codes]:
+    """Over the ordered pairs of answers to distinct wordings: the values of each agreement, NaN where it has none,
+    and accuracy; and the group of each pair. Columns that are the same everywhere are left out."""
+    rows = len(block.group)
+    columns = {}
+    for name in agreements(block):
+        found = pairs(block, name)
+        chosen = _wordings(block, found)
+        places = (found.i * rows + found.j)[chosen].tolist()
+        columns[name] = dict(zip(places, found.value[chosen].tolist(), strict=True))
+    every = np.array(sorted({place for column in columns.values() for place in column}), dtype=np.int64)
+    values = {name: np.array([column.get(p, np.nan) for p in every.tolist()]) for name, column in columns.items()}
+    if values:
+        values["accuracy"] = (block.right[every // rows] + block.right[every % rows]) / 2
+    varied = {name: v for name, v in values.items() if len(np.unique(v[~np.isnan(v)])) > 1}
+    return varied, block.group[every // rows]
+
+
+def correlations(columns: dict[str, Floats]) -> dict[str, object]:
+    """Spearman's ρ of every two columns, over the places that both have."""
+    from scipy.stats import spearmanr
+
+    names = list(columns)
+    cells = []
+    for n, one in enumerate(names):
+        for other in names[n:]:
+            both = ~np.isnan(columns[one]) & ~np.isnan(columns[other])
+            a, b = columns[one][both], columns[other][both]
+            if len(a) < 3 or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:
+                continue
+            rho = 1.0 if one == other else float(spearmanr(a, b).statistic)
+            says = f"{one} and {other}: ρ = {rho:.2f}, {len(a):,} pairs"
+            cells.append({"row": charts.label(one), "column": charts.label(other), "value": rho, "says": says})
+    return charts.heat(cells, "", "", scheme="blueorange", domain=(-1, 1), text=".2f")

@@ -1,0 +1,114 @@
+"""unwaver report."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unwaver.cli.score_verb import log_options
+
+if TYPE_CHECKING:
+    from unwaver.report.source import Source
+    from unwaver.result import Result
+
+TABLES, PICTURES = ("md", "latex", "csv"), ("png", "svg", "pdf")
+REPORT = "report.html"
+
+
+@click.command("report")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN…")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The file; of pictures the folder. [report.html in the run folder; tables: printed; pictures: figures/]",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", *TABLES, *PICTURES]),
+    default="html",
+    show_default=True,
+    help="One page; the table of scores; or the figures.",
+)
+@click.option("--log-format", default="auto", show_default=True, help="What the files are, as in unwaver score.")
+@log_options
+@click.option("-q", "--quiet", is_flag=True, help="Print no path.")
+def command(
+    paths: tuple[Path, ...], out: Path | None, form: str, log_format: str, quiet: bool, **options: Any
+) -> None:
+    """Write a report: one file with verdict, scores, figures and every group.
+
+    RUN is a run folder, a table or a log of another tool; several go into one report.
+
+    \b
+    Examples:
+      unwaver report runs/sample-1a2b3c4d
+      unwaver report runs/small runs/large --out both.html
+      unwaver report runs/becel-1a2b3c4d --format latex > table.tex
+      unwaver report runs/becel-1a2b3c4d --format pdf --out figures
+      unwaver report answers.csv --bucket question --answer reply
+    """
+    from unwaver.report.source import read_sources
+
+    sources = read_sources(paths, format=log_format, **options)
+    if form in TABLES:
+        _write_table(sources, form, out)
+        return
+    if form in PICTURES:
+        written = _write_pictures(sources, form, out)
+    else:
+        written = [_write_page(sources, out or _place(sources), quiet)]
+    for path in written if not quiet else ():
+        click.echo(str(path))
+
+
+def write_report(place: Path, result: Result, quiet: bool) -> Path:
+    """The page of a run that has just ended, in its folder."""
+    from unwaver.report.source import of_run
+
+    return _write_page([of_run(place, result)], place / REPORT, quiet)
+
+
+def _place(sources: list[Source]) -> Path:
+    folder = sources[0].result.folder
+    return folder / REPORT if len(sources) == 1 and folder is not None else Path(REPORT)
+
+
+def _write_page(sources: list[Source], path: Path, quiet: bool) -> Path:
+    from unwaver.cli.run_verb import console
+    from unwaver.folder import write_whole
+    from unwaver.report.page import page
+
+    write_whole(path, page(sources, console(quiet).track))
+    return path
+
+
+def _write_table(sources: list[Source], form: str, out: Path | None) -> None:
+    from unwaver.folder import write_whole
+    from unwaver.report.tables import WRITERS
+
+    text = WRITERS[form](sources)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text)
+
+
+def _write_pictures(sources: list[Source], form: Any, out: Path | None) -> list[Path]:
+    from unwaver.folder import open_place, write_whole
+    from unwaver.report.page import all_figures
+    from unwaver.report.pictures import bytes_of
+    from unwaver.result import Result
+
+    place = open_place(out or Path("figures"))
+    figures = all_figures(sources, Result([s for source in sources for s in source.result.scores]))
+    written = []
+    for number, figure in enumerate(figures, 1):
+        name = re.sub(r"[^a-z0-9]+", "-", figure.family.lower()).strip("-")[:40]
+        path = place / f"{number:02d}-{name}.{form}"
+        write_whole(path, bytes_of(figure, form))
+        written.append(path)
+    return written

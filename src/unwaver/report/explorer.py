@@ -1,0 +1,211 @@
+"""Groups as columns for a browser: every text once, worst groups first.
+
+A *case* is one group as one model answered it. Its answers are a range of rows in the columns of answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from unwaver.block import Block
+from unwaver.metrics.bucket import among_wordings
+from unwaver.metrics.confidence import max_prob
+from unwaver.metrics.pairwise import LOW, agreements, mean_agreement
+from unwaver.metrics.paraphrastic import within
+from unwaver.metrics.violation import applies, tau, violated
+from unwaver.report.source import Source
+from unwaver.stats import Floats
+from unwaver.types import Item
+
+VERSION = 1
+CHUNK = 1000  # groups before progress is shown
+MOST_CASES = 100_000  # what a browser carries without effort; the worst ones
+HELD, BROKEN, NOT_APPLICABLE, MISSING = range(4)
+UNREADABLE, FAILED, NOT_ASKED = -1, -2, -3
+NO_LABEL = {"unreadable": UNREADABLE, "failed": FAILED, "not_asked": NOT_ASKED}
+
+
+def columns(
+    sources: Sequence[Source], most: int = MOST_CASES, progress: Callable[[int], None] = lambda _: None
+) -> dict[str, Any]:
+    """All that the explorer shows, as one JSON document."""
+    parts = [(source, block, frame) for source in sources for block, frame in source.blocks()]
+    ranked = [_ranked(block) for _, block, _ in parts]
+    place = np.concatenate([np.full(len(r.bad), n) for n, r in enumerate(ranked)]) if ranked else np.empty(0, int)
+    number = np.concatenate([np.arange(len(r.bad)) for r in ranked]) if ranked else np.empty(0, int)
+    worst = _worst_first(ranked)
+    written = _Columns(parts)
+    for done, case in enumerate(worst[:most]):
+        written.add(int(place[case]), int(number[case]), ranked[place[case]])
+        if done % CHUNK == 0:
+            progress(CHUNK)
+    return {**written.document(), "all": len(worst), "broken": int(sum((r.state == BROKEN).sum() for r in ranked))}
+
+
+class _Ranked:
+    """Of the groups of a block: how bad each is (0 … 1), its state, and how sure the model was where it broke."""
+
+    def __init__(self, bad: Floats, state: np.ndarray, sure: Floats):
+        self.bad, self.state, self.sure = bad, state, sure
+
+
+def _ranked(block: Block) -> _Ranked:
+    bad, limit = _badness(block)
+    state = np.where(np.isnan(bad), NOT_APPLICABLE, np.where(bad > limit, BROKEN, HELD))
+    state = np.where(block.complete, state, MISSING)
+    return _Ranked(np.nan_to_num(bad), state, _sureness(block))
+
+
+def _badness(block: Block) -> tuple[Floats, float]:
+    """How far a group is from consistent, and from where on it is called broken."""
+    found = agreements(block)
+    if found:  # free text: broken where the answers agree less than the threshold, on average
+        name, threshold = next(((n, t) for n, t in found.items() if n not in LOW), next(iter(found.items())))
+        mean = mean_agreement(block, name)
+        return (mean, threshold) if name in LOW else (1 - mean, 1 - threshold + 1e-9)
+    if block.expect != "bucket":
+        return tau(block), 0.0
+    if np.isnan(block.right[block.target]).all():
+        return 1 - among_wordings(block), 0.0
+    return np.asarray(4 * within(block)), 0.0
+
+
+def _sureness(block: Block) -> Floats:
+    """The greatest probability on what broke, and no more than that on the original; NaN without probabilities."""
+    sure = np.full(block.groups, np.nan)
+    if block.probs.null_count() == len(block.probs):
+        return sure
+    value = max_prob(block.probs)
+    broke = block.target & (block.right == 0.0) if block.expect == "bucket" else violated(block) & applies(block)
+    rows = np.flatnonzero(broke & ~np.isnan(value))
+    np.fmax.at(sure, block.group[rows], value[rows])
+    if block.expect in ("same", "different"):
+        originals = np.flatnonzero(~block.target & ~np.isnan(value))
+        known = ~np.isnan(sure[block.group[originals]])
+        np.minimum.at(sure, block.group[originals[known]], value[originals[known]])
+    return sure
+
+
+def _worst_first(ranked: Sequence[_Ranked]) -> np.ndarray:
+    if not ranked:
+        return np.empty(0, dtype=int)
+    state = np.concatenate([r.state for r in ranked])
+    bad = np.concatenate([r.bad for r in ranked])
+    sure = np.nan_to_num(np.concatenate([r.sure for r in ranked]))
+    order = np.array([1, 0, 2, 3])[state]  # broken, held, does not apply, missing
+    return np.lexsort((-sure, -bad, order))
+
+
+class _Names:
+    """Numbers 0, 1, … for distinct values in order of appearance."""
+
+    def __init__(self) -> None:
+        self.of: dict[Hashable, int] = {}
+
+    def __call__(self, value: Hashable) -> int:
+        return self.of.setdefault(value, len(self.of))
+
+    def listed(self) -> list[Any]:
+        return [list(v) if isinstance(v, tuple) else v for v in self.of]
+
+
+class _Columns:
+    def __init__(self, parts: Sequence[tuple[Source, Block, pl.DataFrame]]):
+        self._parts = parts
+        self._rows = [_rows_of(block, frame) for _, block, frame in parts]
+        self.texts, self.labels, self.label_sets = _Names(), _Names(), _Names()
+        self.fields, self.relations, self.models = _Names(), _Names(), _Names()
+        self._items: dict[tuple[str, str], int] = {}
+        names = ("relation", "model", "group", "state", "bad", "sure", "unreadable", "first")
+        self.case: dict[str, list[int]] = {name: [] for name in names}
+        self.answer: dict[str, list[int]] = {name: [] for name in ("item", "label", "right", "prob")}
+        self.item: dict[str, list[int]] = {name: [] for name in ("role", "gold", "choices", "first")}
+        self.field: dict[str, list[int]] = {"name": [], "text": []}
+        self.probs: list[int] = []
+
+    def add(self, place: int, number: int, ranked: _Ranked) -> None:
+        source, block, _ = self._parts[place]
+        starts, columns = self._rows[place]
+        rows = range(starts[number], starts[number + 1])
+        name = columns["group"][rows.start]
+        group = source.groups.get(name)
+        sure = ranked.sure[number]
+        self.case["relation"].append(self.relations((block.suite, block.task, block.kind, block.expect)))
+        self.case["model"].append(self.models((block.model, block.method)))
+        self.case["group"].append(self.texts(name))
+        self.case["state"].append(int(ranked.state[number]))
+        self.case["bad"].append(round(100 * float(ranked.bad[number])))
+        self.case["sure"].append(-1 if np.isnan(sure) else int(100 * sure))
+        self.case["unreadable"].append(int(block.unreadable[number]))
+        self.case["first"].append(len(self.answer["item"]))
+        items = {item.id: item for item in group.items} if group else {}
+        for n in rows:
+            self._add_answer(columns, n, name, items)
+
+    def _add_answer(
+        self, columns: Mapping[str, Sequence[Any]], n: int, name: str, items: Mapping[str, Item]
+    ) -> None:
+        item = items.get(columns["item"][n])
+        label, probs = columns["label"][n], columns["probs"][n]
+        self.answer["item"].append(self._item(columns, n, name, item))
+        self.answer["label"].append(NO_LABEL[columns["status"][n]] if label is None else self.labels(label))
+        right = columns["_right"][n]
+        self.answer["right"].append(2 if right != right else int(right))
+        self.answer["prob"].append(len(self.probs) if probs else -1)
+        if probs:
+            self.probs.append(len(probs))
+            self.probs += [round(1000 * (p or 0)) for p in probs]
+
+    def _item(self, columns: Mapping[str, Sequence[Any]], n: int, name: str, item: Item | None) -> int:
+        key = (name, columns["item"][n] or f"\x00{columns['role'][n]}{n}")
+        if key not in self._items:
+            self._items[key] = len(self.item["role"])
+            gold = columns["gold"][n]
+            self.item["role"].append(ROLES.index(columns["role"][n]))
+            self.item["gold"].append(self.label_sets(tuple(self.labels(g) for g in gold or ())))
+            choices = item.choices if item else ()
+            self.item["choices"].append(self.label_sets(tuple(self.labels(c) for c in choices)))
+            self.item["first"].append(len(self.field["name"]))
+            for field, text in item.fields.items() if item else [("item", columns["item"][n])]:
+                if text:
+                    self.field["name"].append(self.fields(field))
+                    self.field["text"].append(self.texts(text))
+        return self._items[key]
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "texts": self.texts.listed(),
+            "labels": self.labels.listed(),
+            "label_sets": self.label_sets.listed(),
+            "fields": self.fields.listed(),
+            "relations": self.relations.listed(),
+            "models": self.models.listed(),
+            "roles": list(ROLES),
+            "case": self.case,
+            "answer": self.answer,
+            "item": self.item,
+            "field": self.field,
+            "probs": self.probs,
+        }
+
+
+ROLES = ("original", "variant", "conclusion")
+
+
+def _rows_of(block: Block, frame: pl.DataFrame) -> tuple[list[int], dict[str, list[Any]]]:
+    """Where the rows of each group begin, and the columns with groups standing together."""
+    order = np.argsort(block.group, kind="stable")
+    counts = np.bincount(block.group, minlength=block.groups)
+    starts = [0, *np.cumsum(counts).tolist()]
+    if not (np.diff(block.group) >= 0).all():
+        frame = frame[order]
+    names = ("group", "item", "role", "label", "gold", "probs", "status")
+    columns = {name: frame[name].to_list() for name in names}
+    columns["gold"] = [[g] if isinstance(g, str) else g for g in columns["gold"]]
+    columns["_right"] = block.right[order].tolist()
+    return starts, columns

@@ -1,0 +1,390 @@
+"""The report: one HTML file that fetches nothing and runs nothing but its own script.
+
+Texts of data and models are not trusted. They get into the page in two ways only: escaped, by `tag`, or as JSON
+that is compressed and written in base64, which the script puts into text nodes. The policy in the head lets no
+other script run, whatever a text holds.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from unwaver import __version__
+from unwaver.report import methods
+from unwaver.report.explorer import MOST_CASES, columns
+from unwaver.report.pictures import figures_of, inline_svg
+from unwaver.report.source import Source
+from unwaver.report.verdict import WORDS, Verdict, headline, verdicts
+from unwaver.result import Result
+from unwaver.show import ARROW, chance_of, percent, remarks, safe, shown_scores
+from unwaver.types import Figure, Score
+
+MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, before the rest is folded away
+MOST_FIGURES = 4  # of a family, likewise
+MOST_SCORES = 2000  # rows of the table of all numbers
+_LONG = 300
+
+
+Track = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+
+
+def _untracked(_what: str, _total: int) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(lambda _: None)
+
+
+class Html(str):
+    """Text that is HTML already; any other is escaped."""
+
+
+def tag(name: str, *children: object, **attributes: object) -> Html:
+    """tag("td", "a < b", class_="n") -> <td class="n">a &lt; b</td>; None and False leave an attribute out."""
+    given = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escaped(str(value))}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    return Html(f"<{name}{given}>{''.join(map(_child, children))}</{name}>")
+
+
+def escaped(text: str) -> str:
+    """No control characters, no turns of direction, no lone surrogates, nothing that HTML reads."""
+    return html.escape(safe(text).encode("utf-8", "replace").decode(), quote=True)
+
+
+def _child(child: object) -> str:
+    if isinstance(child, Html):
+        return child
+    return (
+        escaped(child)
+        if isinstance(child, str)
+        else "".join(map(_child, child))
+        if isinstance(child, Iterable)
+        else ""
+    )
+
+
+def page(sources: Sequence[Source], track: Track = _untracked) -> str:
+    """The whole file. `track` shows how far it has come, as in `unwaver.engine.Console`."""
+    style, script = _static("report.css"), _static("report.js")
+    result = Result([s for source in sources for s in source.result.scores])
+    models = list(dict.fromkeys(s.model for s in result.scores if not s.model.startswith("average")))
+    title = "unwaver: " + _cut(", ".join(models))
+    body = [
+        _header(models, sources),
+        _verdicts(result, models),
+        _scores(sources, len(models) > 1),
+        _figures(all_figures(sources, result), track),
+        _explorer(),
+        _how(sources, result),
+        tag("footer", f"unwaver {__version__}. This file is complete: it fetches nothing and sends nothing."),
+    ]
+    head = [
+        Html('<meta charset="utf-8">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Html('<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">'),
+        tag("title", title),
+        Html(f"<style>{style}</style>"),
+    ]
+    parts = [
+        "<!doctype html>\n",
+        Html('<html lang="en">'),
+        tag("head", head),
+        Html("<body>"),
+        *body,
+        Html(f'<script type="text/plain" id="groups">{_groups(sources, track)}</script>'),
+        Html(f"<script>{script}</script>"),
+        Html("</body></html>\n"),
+    ]
+    return "".join(parts)
+
+
+def _groups(sources: Sequence[Source], track: Track) -> str:
+    cases = sum(source.frame["group"].n_unique() * source.frame["model"].n_unique() for source in sources)
+    with track("groups", min(cases, MOST_CASES)) as progress:
+        return packed(columns(sources, progress=progress))
+
+
+def policy(style: str, script: str) -> str:
+    """Nothing but this style and this script, and no text may become markup or code."""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _static(name: str) -> str:
+    return (files("unwaver.report") / "static" / name).read_text(encoding="utf-8")
+
+
+def packed(document: Any) -> str:
+    """JSON, deflated, in base64: no character of it means anything to HTML."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 7)).decode()
+
+
+def _cut(text: str, most: int = _LONG) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+# --- the first screen ---------------------------------------------------------------------------------------
+
+
+def _header(models: Sequence[str], sources: Sequence[Source]) -> Html:
+    shown = ", ".join(_cut(model, 80) for model in models[:6]) + (
+        f" and {len(models) - 6} more" if len(models) > 6 else ""
+    )
+    suites = list(dict.fromkeys(s.suite for source in sources for s in source.result.scores))
+    links = [tag("a", words, href=f"#{anchor}") for anchor, words in _SECTIONS]
+    return tag(
+        "header",
+        tag("h1", shown),
+        tag("p", f"How consistent are its answers? Asked about: {_cut(', '.join(suites))}."
+            if len(models) == 1 else f"How consistent are their answers? Asked about: {_cut(', '.join(suites))}."),
+        tag("nav", links, tag("button", "dark / light", id="theme", type="button", hidden=True)),
+    )  # fmt: skip
+
+
+_SECTIONS = (
+    ("scores", "Scores"),
+    ("figures", "Figures"),
+    ("explorer", "Groups"),
+    ("how", "How was this computed?"),
+)
+
+
+def _verdicts(result: Result, models: Sequence[str]) -> Html:
+    found = verdicts(result)
+    parts: list[Html] = []
+    most = MOST_VERDICTS if len(models) == 1 else MOST_OF_SEVERAL
+    for model in models:
+        own = [v for v in found if v.score.model == model]
+        if not own:
+            continue
+        title = (
+            tag("h2", headline(own))
+            if len(models) == 1
+            else tag("h2", tag("span", _cut(model, 80)), " – ", headline(own))
+        )
+        methods_of = {v.score.method for v in own}
+        lines = [_verdict(v, len(methods_of) > 1) for v in own]
+        parts += [title, tag("ul", lines[:most], class_="verdicts")]
+        if len(lines) > most:
+            more = tag("summary", f"{len(lines) - most} more")
+            parts.append(tag("details", more, tag("ul", lines[most:], class_="verdicts")))
+    return tag("section", parts, id="verdict")
+
+
+def _verdict(v: Verdict, with_method: bool) -> Html:
+    about = f" ({v.score.method})" if with_method else ""
+    basis = tag("a", v.basis or "how?", href=f"#{methods.slug(v.score.metric)}", class_="basis")
+    sentence = tag(
+        "span", tag("b", _cut(v.subject, 60)), _cut(about, 60), f": {_cut(v.said, 400)}.", class_="said"
+    )
+    return tag("li", tag("span", WORDS[v.level], class_="badge"), sentence, basis, class_=v.level)
+
+
+# --- the table ----------------------------------------------------------------------------------------------
+
+
+def _scores(sources: Sequence[Source], several: bool) -> Html:
+    rows: list[tuple[Source, Score]] = [(source, s) for source in sources for s in shown_scores(source.result)]
+    wide = [c for c in ("unreadable", "failed", "not_asked", "truncated") if any(getattr(s, c) for _, s in rows)]
+    wide = list(dict.fromkeys(["unreadable", *wide]))
+    names = ["relation", *(["model"] if several else []), "metric", "%", "95 % interval", "", "chance", "accuracy"]
+    names += ["counted", "not applicable", *(c.replace("_", " ") for c in wide)]
+    words = ("relation", "model", "metric")
+    header = tag("tr", [tag("th", name, scope="col", class_=None if name in words else "n") for name in names])
+    body = [_row(source, s, several, wide) for source, s in rows]
+    notes = list(dict.fromkeys(line for source in sources for line in remarks(source.result)))
+    every = [(source, s) for source in sources for s in source.result.scores]
+    return tag(
+        "section",
+        tag("h2", "Scores"),
+        tag("div", tag("table", tag("thead", header), tag("tbody", body), class_="scores"), class_="wide"),
+        tag("p", "↓ lower is better, ↑ higher is better. Chance: were the answers independent. "
+            "A number leads to how it was computed.", class_="note"),
+        tag("ul", [tag("li", _cut(line, 500)) for line in notes], class_="remarks") if notes else "",
+        tag("details", tag("summary", f"All {len(every):,} numbers"), _all_scores(every), class_="all"),
+        id="scores",
+    )  # fmt: skip
+
+
+def _row(source: Source, s: Score, several: bool, wide: Sequence[str]) -> Html:
+    interval = "–" if s.low is None or s.high is None else f"{percent(s.low)} – {percent(s.high)}"
+    value = tag("a", percent(s.value), href=f"#{methods.slug(s.metric)}", title="How was this computed?")
+    cells = [
+        tag("th", _cut(f"{s.task}/{s.kind}", 80), scope="row"),
+        *([tag("td", _cut(f"{s.model} ({s.method})", 80), data_label="model")] if several else []),
+        tag("td", s.metric + ARROW[s.better], data_label="metric"),
+        tag("td", value, class_="n", data_label="%"),
+        tag("td", interval, class_="n", data_label="95 % interval"),
+        tag("td", _bar(s), class_="bar"),
+        tag("td", percent(chance_of(source.result, s)), class_="n", data_label="chance"),
+        tag("td", percent(s.accuracy), class_="n", data_label="accuracy"),
+        tag("td", f"{s.counted:,}", class_="n", data_label="counted"),
+        tag("td", f"{s.not_applicable:,}", class_="n", data_label="not applicable"),
+        *[tag("td", f"{getattr(s, c):,}", class_="n", data_label=c.replace("_", " ")) for c in wide],
+    ]
+    return tag("tr", cells)
+
+
+def _bar(s: Score) -> Html:
+    """The value and its interval on a line from 0 to 100 %."""
+    if s.value is None or not 0 <= s.value <= 1:
+        return Html("")
+    parts = [tag("line", x1=2, x2=102, y1=7, y2=7, class_="axis")]
+    if s.low is not None and s.high is not None:
+        parts.append(
+            tag("line", x1=f"{2 + 100 * s.low:.1f}", x2=f"{2 + 100 * s.high:.1f}", y1=7, y2=7, class_="reach")
+        )
+    parts.append(tag("circle", cx=f"{2 + 100 * s.value:.1f}", cy=7, r=3.5))
+    return tag("svg", parts, width=104, height=14, viewBox="0 0 104 14", aria_hidden="true")
+
+
+def _all_scores(rows: Sequence[tuple[Source, Score]]) -> Html:
+    names = ("relation", "model", "metric", "value", "low", "high", "interval", "accuracy", "groups", "counted",
+             "not applicable", "unreadable", "failed", "not asked")  # fmt: skip
+    header = tag("tr", [tag("th", name, scope="col") for name in names])
+    body = []
+    for source, s in rows[:MOST_SCORES]:
+        name = s.metric + (f" | {_cut(s.given, 40)}" if s.given is not None else "")
+        name += ", unreadable left out" if s.unreadable_as == "skipped" else ""
+        cells: list[object] = [_cut(f"{s.suite}/{s.task}/{s.kind}", 80), _cut(f"{s.model} ({s.method})", 80)]
+        cells += [
+            tag("a", name, href=f"#{methods.slug(s.metric)}"),
+            *(_number(x) for x in (s.value, s.low, s.high)),
+        ]
+        cells += [methods.interval_words(s, methods.seed_of(source)), _number(s.accuracy)]
+        counts = (s.groups, s.counted, s.not_applicable, s.unreadable, s.failed, s.not_asked)
+        cells += [f"{n:,}" for n in counts]
+        body.append(tag("tr", [tag("td", cell) for cell in cells]))
+    note = f"The first {MOST_SCORES:,} are shown; scores.json has all." if len(rows) > MOST_SCORES else ""
+    return tag("div", tag("table", tag("thead", header), tag("tbody", body)), tag("p", note), class_="wide")
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+# --- figures ------------------------------------------------------------------------------------------------
+
+
+def all_figures(sources: Sequence[Source], result: Result) -> list[Figure]:
+    blocks = [block for source in sources for block, _ in source.blocks()]
+    return list(figures_of(blocks, result.scores))
+
+
+def _figures(figures: Sequence[Figure], track: Track) -> Html:
+    """All in one flow; of a family with many the rest is folded away."""
+    families: dict[str, list[Html]] = {}
+    with track("figures", len(figures)) as progress:
+        for number, figure in enumerate(figures):
+            families.setdefault(figure.family, []).append(_figure(figure, number))
+            progress(1)
+    first = [drawn for family in families.values() for drawn in family[:MOST_FIGURES]]
+    folded = [
+        tag("details", tag("summary", f"{name}: {len(drawn) - MOST_FIGURES} more"), _flow(drawn[MOST_FIGURES:]))
+        for name, drawn in families.items()
+        if len(drawn) > MOST_FIGURES
+    ]
+    parts = [_flow(first), *folded] if first else [tag("p", "There is too little here to draw.")]
+    return tag("section", tag("h2", "Figures"), parts, id="figures")
+
+
+def _flow(drawn: Sequence[Html]) -> Html:
+    return tag("div", drawn, class_="figures")
+
+
+def _figure(figure: Figure, number: int) -> Html:
+    how = tag("a", "how?", href=f"#{methods.slug(figure.metric)}")
+    title = [tag("span", figure.family, class_="family")] if figure.title != figure.family else []
+    caption = tag("figcaption", figure.says, " ", how)
+    drawing = tag("div", Html(inline_svg(figure, number)), class_="drawing")
+    return tag("figure", tag("div", title, tag("b", figure.title), class_="title"), drawing, caption)
+
+
+# --- groups -------------------------------------------------------------------------------------------------
+
+
+def _explorer() -> Html:
+    choice = [
+        tag("label", words, tag("select", id=name))
+        for name, words in (("relation", "relation"), ("model", "model"), ("label", "answer"), ("state", "shown"))
+    ]
+    choice.append(tag("label", "words", Html('<input type="search" id="words" placeholder="in the texts">')))
+    return tag(
+        "section",
+        tag("h2", "Groups"),
+        tag("p", "Worst first. Words that differ are marked; ✓ is a right answer, ✗ a wrong one.", class_="note"),
+        tag("noscript", tag("p", "The list of groups needs JavaScript. Everything above does not.")),
+        tag("div", choice, class_="controls"),
+        tag("p", "…", id="count", role="status"),
+        tag("div",
+            tag("div", tag("div", tag("div", id="rows"), id="tall"), id="list", tabindex=0, role="listbox",
+                aria_label="groups"),
+            tag("div", id="group", aria_live="polite"),
+            class_="split"),
+        id="explorer",
+    )  # fmt: skip
+
+
+# --- how was this computed ----------------------------------------------------------------------------------
+
+
+_EVERY_NUMBER = (
+    "Every number is a mean (or the reduction named) over groups. A group to which it does not apply is left out "
+    "and counted; an unreadable answer satisfies no relation. 95 % intervals: exact (Clopper and Pearson) "
+    "where every cluster has one group and every value is 0 or 1, else a percentile bootstrap over clusters of "
+    "groups that share an original."
+)
+
+
+def _how(sources: Sequence[Source], result: Result) -> Html:
+    known = methods.used(result.scores)
+    entries = [_method(anchor, method, names) for anchor, method, names in known]
+    return tag(
+        "section",
+        tag("h2", "How was this computed?"),
+        tag("p", _EVERY_NUMBER),
+        entries,
+        tag("h3", "Repeat it", id="repeat"),
+        [_source(source) for source in sources],
+        id="how",
+    )  # fmt: skip
+
+
+def _method(anchor: str, method: methods.Method | None, names: Sequence[str]) -> Html:
+    title = tag("summary", tag("code", ", ".join(names[:8]) + (" …" if len(names) > 8 else "")))
+    if method is None:
+        text = tag("p", "A metric of another package: its documentation says how it is computed.")
+        return tag("details", title, text, id=anchor, class_="method")
+    parts = [
+        tag("p", method.says),
+        tag("p", tag("b", "Formula "), tag("span", method.formula, class_="formula")),
+        tag("p", tag("b", "From "), method.source),
+        tag("p", tag("a", "The command and the versions that repeat it", href="#repeat")),
+    ]
+    return tag("details", title, parts, id=anchor, class_="method")
+
+
+def _source(source: Source) -> Html:
+    lines: list[Html] = [tag("pre", tag("code", command)) for command in methods.repeat_commands(source)]
+    rows = [
+        tag("tr", tag("th", name, scope="row"), tag("td", _cut(text, 600))) for name, text in methods.facts(source)
+    ]
+    return tag("div", lines, tag("table", rows, class_="facts"), class_="source")

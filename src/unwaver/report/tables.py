@@ -1,0 +1,99 @@
+"""The table of scores for papers and spreadsheets: Markdown, LaTeX, csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from unwaver.report.source import Source
+from unwaver.show import ARROW, chance_of, percent, safe, shown_scores
+from unwaver.types import Score
+
+_NAMES = (
+    "relation",
+    "model",
+    "metric",
+    "%",
+    "95 % interval",
+    "chance",
+    "accuracy",
+    "counted",
+    "n/a",
+    "unreadable",
+)
+_WORDS = 3  # of these columns the first hold words, the others numbers
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "↓": r"$\downarrow$", "↑": r"$\uparrow$", "–": "--", "θ": r"$\theta$",
+}  # fmt: skip
+
+
+def markdown(sources: Sequence[Source]) -> str:
+    lines = [_NAMES, ["---"] * _WORDS + ["---:"] * (len(_NAMES) - _WORDS), *_rows(sources)]
+    return "".join("| " + " | ".join(map(_markdown_cell, line)) + " |\n" for line in lines)
+
+
+def _markdown_cell(text: str) -> str:
+    """A cell that is text and nothing else: no markup, no column, no line of its own."""
+    text = re.sub(r"\s+", " ", safe(text))
+    return re.sub(r"([\\`*\[\]<>|!&])", r"\\\1", text)
+
+
+def latex(sources: Sequence[Source]) -> str:
+    """A booktabs table."""
+    columns = "l" * _WORDS + "r" * (len(_NAMES) - _WORDS)
+    lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in _rows(sources)]
+    header = " & ".join(map(_latex_cell, _NAMES)) + r" \\"
+    parts = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *lines, r"\bottomrule"]
+    return "\n".join([*parts, r"\end{tabular}", ""])
+
+
+def _latex_cell(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in re.sub(r"\s+", " ", safe(text)))
+
+
+def as_csv(sources: Sequence[Source]) -> str:
+    """Every score with all its fields, as in scores.json."""
+    out = io.StringIO()
+    names = list(Score.__dataclass_fields__)
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    for source in sources:
+        for s in source.result.scores:
+            row = {name: _csv_cell(value) for name, value in asdict(s).items()}
+            writer.writerow({**row, "flags": " ".join(s.flags)})
+    return out.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    """A text that a spreadsheet would take for a formula begins with an apostrophe."""
+    if isinstance(value, str):
+        text = safe(value)
+        return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    return value
+
+
+def _rows(sources: Sequence[Source]) -> list[list[str]]:
+    return [_row(source, s) for source in sources for s in shown_scores(source.result)]
+
+
+def _row(source: Source, s: Score) -> list[str]:
+    return [
+        f"{s.suite}/{s.task}/{s.kind}",
+        f"{s.model} ({s.method})",
+        s.metric + ARROW[s.better],
+        percent(s.value),
+        "–" if s.low is None or s.high is None else f"{percent(s.low)} – {percent(s.high)}",
+        percent(chance_of(source.result, s)),
+        percent(s.accuracy),
+        f"{s.counted:,}",
+        f"{s.not_applicable:,}",
+        f"{s.unreadable:,}",
+    ]
+
+
+WRITERS = {"md": markdown, "latex": latex, "csv": as_csv}

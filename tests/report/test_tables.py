@@ -1,0 +1,165 @@
+"""The table for papers, and the columns of the explorer."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unwaver
+from unwaver.report.explorer import BROKEN, HELD, MISSING, NOT_APPLICABLE, columns
+from unwaver.report.methods import METHODS, method_of, repeat_commands, slug
+from unwaver.report.page import escaped, packed, tag
+from unwaver.report.source import Source, read_sources
+from unwaver.report.tables import as_csv, latex, markdown
+from unwaver.result import Result
+from unwaver.scoring import broken_groups, score_frame
+from unwaver.table import complete
+
+
+def source(rows: Any) -> Source:
+    frame = complete(rows)
+    return Source("t", frame, Result(score_frame(frame)), {})
+
+
+ROWS = {
+    "group": [1, 1, 2, 2, 3, 3],
+    "kind": ["negational"] * 6,
+    "role": ["original", "variant"] * 3,
+    "label": ["yes", "no", "yes", "yes", "no", None],
+    "gold": ["yes", "no", "yes", "no", "yes", "no"],
+    "model": ["a_b|c*"] * 6,
+}
+
+
+def test_markdown() -> None:
+    header, _, line, *_ = markdown([source(ROWS)]).splitlines()
+    assert (
+        header
+        == "| relation | model | metric | % | 95 % interval | chance | accuracy | counted | n/a | unreadable |"
+    )
+    assert (
+        line == r"| own/own/negational | a_b\|c\* (table) | tau ↓ | 66.7 | 9.4 – 99.2 | 66.7 | 66.7 | 3 | 0 | 1 |"
+    )
+
+
+def test_latex() -> None:
+    text = latex([source(ROWS)])
+    assert (
+        r"own/own/negational & a\_b|c* (table) & tau $\downarrow$ & 66.7 & 9.4 -- 99.2 & 66.7 & 66.7 & 3 & 0 & 1 \\"
+        in text
+    )
+    assert text.startswith(r"\begin{tabular}{lllrrrrrrr}")
+    assert text.count(r"\\") == 2
+
+
+def test_csv_holds_every_score() -> None:
+    found = source({**ROWS, "model": ["=1+1"] * 6})
+    rows = list(csv.DictReader(io.StringIO(as_csv([found]))))
+    assert len(rows) == len(found.result)
+    assert next(float(r["value"]) for r in rows if r["metric"] == "tau") == found.result.find("tau").value
+    assert rows[0]["model"] == "'=1+1"  # no formula for a spreadsheet
+
+
+def test_columns_hold_the_broken_groups_first(tmp_path: Path) -> None:
+    unwaver.run("sample", "fake/random", out=str(tmp_path / "run"))
+    (found,) = read_sources([tmp_path / "run"])
+    data = columns([found])
+    states = data["case"]["state"]
+    broken = {data["texts"][g] for g, s in zip(data["case"]["group"], states, strict=True) if s == BROKEN}
+    assert broken == set(broken_groups(found.frame))
+    order = [{BROKEN: 0, HELD: 1, NOT_APPLICABLE: 2, MISSING: 3}[s] for s in states]
+    assert order == sorted(order)
+    bad = [b for b, s in zip(data["case"]["bad"], states, strict=True) if s == BROKEN]
+    assert bad == sorted(bad, reverse=True)
+    assert len(data["texts"]) == len(set(data["texts"]))
+    assert data["all"] == len(states)
+
+
+def test_columns_give_texts_and_answers_back(tmp_path: Path) -> None:
+    unwaver.run("sample/snli", ["fake/random", "fake/keyword"], out=str(tmp_path / "run"))
+    (found,) = read_sources([tmp_path / "run"])
+    data = columns([found])
+    answer, item, field = data["answer"], data["item"], data["field"]
+    ends = [*data["case"]["first"][1:], len(answer["item"])]
+    seen = 0
+    for n, (start, end) in enumerate(zip(data["case"]["first"], ends, strict=True)):
+        group = found.groups[data["texts"][data["case"]["group"][n]]]
+        model = data["models"][data["case"]["model"][n]][0]
+        rows = found.frame.filter((found.frame["group"] == group.id) & (found.frame["model"] == model)).to_dicts()
+        assert len(rows) == end - start
+        for a, row, own in zip(range(start, end), rows, group.items, strict=True):
+            i = answer["item"][a]
+            last = [*item["first"][1:], len(field["text"])][i]
+            texts = {
+                data["fields"][field["name"][f]]: data["texts"][field["text"][f]]
+                for f in range(item["first"][i], last)
+            }
+            assert texts == dict(own.fields)
+            assert data["labels"][answer["label"][a]] == row["label"]
+            at = answer["prob"][a]
+            given = [p / 1000 for p in data["probs"][at + 1 : at + 1 + data["probs"][at]]]
+            assert np.allclose(given, row["probs"], atol=0.0006)
+            seen += 1
+    assert seen == found.frame.height
+
+
+def test_confidence_is_that_of_what_broke() -> None:
+    rows = [
+        {"group": 1, "kind": "semantic", "role": "original", "label": "a", "probs": [0.97, 0.03]},
+        {"group": 1, "kind": "semantic", "role": "variant", "label": "b", "probs": [0.08, 0.92]},
+        {"group": 2, "kind": "semantic", "role": "original", "label": "a", "probs": [0.6, 0.4]},
+        {"group": 2, "kind": "semantic", "role": "variant", "label": "b", "probs": [0.01, 0.99]},
+        {"group": 3, "kind": "semantic", "role": "original", "label": "a", "probs": [0.9, 0.1]},
+        {"group": 3, "kind": "semantic", "role": "variant", "label": "a", "probs": [0.9, 0.1]},
+    ]
+    data = columns([source(rows)])
+    assert data["case"]["sure"] == [92, 60, -1]
+    assert data["case"]["state"] == [BROKEN, BROKEN, HELD]
+
+
+def test_only_the_worst_are_kept() -> None:
+    data = columns([source(ROWS)], most=1)
+    assert len(data["case"]["state"]) == 1
+    assert data["all"] == 3
+
+
+def test_every_metric_has_a_method() -> None:
+    result = unwaver.run("sample", "fake/random")
+    assert all(method_of(s.metric) for s in result)
+    named = ("tau", "tau_conditioned", "tau_independent", "C_R", "C_S@0.9", "P_C_pairs", "VAP", "A_test", "var_item", "r_r@5",
+             "r_s@5", "js_flipped", "Cons_lex", "Cons_rouge1@0.5", "accuracy_variants", "entropy_consistent")  # fmt: skip
+    assert len({slug(name) for name in named}) == len(METHODS)
+    assert slug("C_S") == slug("C_S@0.9")
+
+
+def test_what_repeats_it(tmp_path: Path) -> None:
+    unwaver.run("sample/snli", "fake/random", out=str(tmp_path / "a run"))
+    (found,) = read_sources([tmp_path / "a run"])
+    assert repeat_commands(found)[0] == f"unwaver score '{tmp_path}/a run'"
+
+
+def test_tag_escapes() -> None:
+    assert tag("td", "a < b", class_="n") == '<td class="n">a &lt; b</td>'
+    assert tag("a", tag("b", '"'), href="'\">") == '<a href="&#x27;&quot;&gt;"><b>&quot;</b></a>'
+    assert escaped("\ud800\x00\u202e") == "?��"
+
+
+def test_packed_is_letters_only() -> None:
+    import base64
+    import zlib
+
+    text = packed({"a": "</script>\ud800"})
+    assert text.isascii()
+    assert "<" not in text
+    assert json.loads(zlib.decompress(base64.b64decode(text))) == {"a": "</script>?"}
+
+
+def test_a_missing_run_is_told(tmp_path: Path) -> None:
+    with pytest.raises(unwaver.UnwaverError, match="no such file"):
+        read_sources([tmp_path / "nothing"])
