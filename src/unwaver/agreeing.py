@@ -24,6 +24,7 @@ from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_c
 from unwaver.ask import key_maker
 from unwaver.errors import UsageError, near
 from unwaver.panel import Respondent
+from unwaver.stats import estimate
 from unwaver.types import Answer, Group
 
 ANSWERS, QUESTIONS = "agree_", "agree_questions_"  # what the names of the columns begin with
@@ -187,7 +188,7 @@ class Comparison(PairList):
             "pairs": len(self.pairs),
             "failed": len(self.pairs) - len(values),
             "not_told": sum(value is None for value in values.values()),
-            "own_consistency": own_consistency(every, self.agreement, values),
+            **own_consistency(every, self.agreement, values),
         }
 
 
@@ -223,9 +224,17 @@ def with_values(
     )
 
 
-def own_consistency(found: Sequence[Question], agreement: Agreement, values: Values) -> float | None:
-    """The share of pairs of which the one who compares says the same in both orders; None if it has no order."""
-    if agreement.symmetric or agreement.compare is not None:
-        return None
-    wanted = [pair for q in found for pair in to_compare(q.text, q.answers, symmetric=False)]
-    return swap_agreement([values.get(pair) for pair in wanted], agreement.threshold)
+def own_consistency(found: Sequence[Question], agreement: Agreement, values: Values) -> dict[str, object]:
+    """The share of pairs of which the one who compares says the same in both orders, with its interval (pairs of
+    one question are drawn together), and their number; None if it has no order."""
+    same: dict[frozenset[str], float] = {}
+    cluster: dict[frozenset[str], str] = {}
+    for question in found if not agreement.symmetric and agreement.compare is None else ():
+        for pair in to_compare(question.text, question.answers, symmetric=False):
+            verdicts = [values.get(pair), values.get(Pair(pair.question, pair.b, pair.a))]
+            told = swap_agreement(verdicts, agreement.threshold)
+            if told is not None:
+                same[frozenset(pair)], cluster[frozenset(pair)] = told, question.text
+    units = np.unique(list(cluster.values()), return_inverse=True)[1]
+    share = estimate(np.array(list(same.values())), units, share=True)
+    return {"own_consistency": share.value, "own_interval": (share.low, share.high), "own_pairs": len(same)}

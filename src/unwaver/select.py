@@ -150,7 +150,7 @@ def shots(count: int, selection: Selection, task: str, template: str, seed: int)
         if case == task or (suite.name, case) in cases
         for item in suite.examples(case)
         if item.task == task and (item.template == template or (template in OPTIONS and not item.template))
-        if len(item.accepted) == 1 and _question(item) not in tested
+        if (len(item.accepted) == 1 or not item.choices) and _question(item) not in tested
     ]
     chosen = list(islice(_in_turn(free, seed), count))
     if len(chosen) < count:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 COLUMNS = 8  # of the short table, before the counts of what went wrong
-LEFT = ("relation", "metric", "model", "part", "side", "id", "flags")  # columns of words
+LEFT = ("relation", "metric", "model", "agreement", "part", "side", "id", "flags")  # columns of words
 ARROW = {"low": " ↓", "high": " ↑", "": ""}
 # control characters (ANSI sequences begin with one) and those that turn the direction of text
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -56,7 +56,11 @@ def _companions(result: Result, leading: Score) -> list[Score]:
     texts = of_free_text([s for s in result.scores if _same_block(s, leading)])
     if leading in texts:
         beside = [f"{s.metric}{end}" for s in texts for end in ("", "_repeat") if (s, end) != (leading, "")]
-        rated = (s.metric for s in result.scores if s.metric.startswith("accuracy_") and _same_block(s, leading))
+        rated = (
+            s.metric
+            for s in result.scores
+            if s.metric.startswith("accuracy_") and s.metric != "accuracy_variants" and _same_block(s, leading)
+        )
         beside += ["majority_share", *rated]
         return [s for name in beside if (s := _beside(result, leading, name)) is not None]
     agree = [_beside(result, leading, n) for n in ("Cons_lex", "Cons_lex_repeat") if n != leading.metric]
@@ -122,11 +126,18 @@ def print_result(result: Result, console: Console) -> None:
 
 
 def tables(result: Result) -> Iterator[tuple[str, Result]]:
-    parts: dict[tuple[str, str, str], list[Score]] = {}
+    """One for each suite and model; one for each method where a case was asked by several."""
+    cases: dict[tuple[str, str], list[Score]] = {}
     for s in result.scores:
-        parts.setdefault((s.suite, s.model, s.method), []).append(s)
-    for (suite, model, method), scores in parts.items():
-        yield f"{suite} · {model} ({method})", Result(scores, result.run, result.folder)
+        cases.setdefault((s.suite, s.model), []).append(s)
+    for (suite, model), scores in cases.items():
+        parts: dict[str, list[Score]] = {}
+        several = len({(s.task, s.kind, s.method) for s in scores}) > len({(s.task, s.kind) for s in scores})
+        for s in scores:
+            parts.setdefault(s.method if several else "", []).append(s)
+        for part in parts.values():
+            methods = ", ".join(dict.fromkeys(s.method for s in part))
+            yield f"{suite} · {model} ({methods})", Result(part, result.run, result.folder)
 
 
 def _fitting(lines: Sequence[Sequence[str]], console: Console) -> Iterator[Table]:
@@ -213,7 +224,7 @@ def remarks(result: Result) -> list[str]:
                 f"{name}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – {percent(s.high)}] over "
                 f"{s.counted:,} of {s.groups:,} groups if those with an unreadable answer are left out"
             )
-    lines += _about_buckets(result) + _about_variants(result)
+    lines += _about_buckets(result) + _about_variants(result) + _about_agreements(result)
     leading = result.leading()
     relations = [s for s in leading if s.metric not in OF_BUCKETS]
     if any(s.accuracy is None and s.groups > s.failed + s.not_asked for s in relations):
@@ -227,6 +238,24 @@ def remarks(result: Result) -> list[str]:
     if not_asked:
         lines.append(f"{not_asked:,} groups could not be scored: not every item was asked or answered.")
     return lines + _notes(result.run.get("notes", {}))
+
+
+def _about_agreements(result: Result) -> list[str]:
+    """What was not compared, and how sure those are of themselves who were asked in words."""
+    lines = []
+    for told in result.run.get("agreements", ()):
+        name = f"{told['name']} ({told['model']})" if told["model"] else told["name"]
+        if told["failed"]:
+            lines.append(f"{name}: {told['failed']:,} of {told['pairs']:,} pairs were not compared")
+        if told["not_told"]:
+            lines.append(f"{name}: of {told['not_told']:,} of {told['pairs']:,} pairs it can tell nothing")
+        if told["name"] == "judge" and told["own_consistency"] is not None:
+            low, high = told["own_interval"]
+            lines.append(
+                f"{name} says the same in both orders of {percent(told['own_consistency'])} % "
+                f"[{percent(low)} – {percent(high)}] of {told['own_pairs']:,} pairs"
+            )
+    return lines
 
 
 def _about_variants(result: Result) -> list[str]:

@@ -282,9 +282,14 @@ def segments_of(item: Item, form: Form) -> tuple[str, ...]:
 
 
 def prompt_of(item: Item, form: Form, shots: Sequence[tuple[Item, str]] = ()) -> str:
-    """The prompt, after solved examples in the same form: `shots` are (item, label)."""
-    solved = [f"{_question(s, form)} {form.words[s.choices.index(label)]}\n\n" for s, label in shots]
+    """The prompt, after solved examples in the same form: `shots` are (item, label), or (item, answer) in free
+    text."""
+    solved = [f"{_question(s, form)} {_said(s, label, form)}\n\n" for s, label in shots]
     return "".join(solved) + _question(item, form)
+
+
+def _said(item: Item, label: str, form: Form) -> str:
+    return form.words[item.choices.index(label)] if item.choices else label
 
 
 def _question(item: Item, form: Form) -> str:

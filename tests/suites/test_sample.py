@@ -42,6 +42,7 @@ WRITTEN = {
     ("mnli", "pair"): 8,
     ("qnli", "pair"): 4,
     ("qqp", "pair"): 4,
+    ("open", "paraphrase"): 12,
 }
 
 
@@ -74,7 +75,7 @@ def folded(entry: sample.Entry) -> tuple[str, ...]:
 
 
 def test_counts() -> None:
-    assert 280 <= sum(len(line["items"]) for line in LINES) <= 340
+    assert 280 <= sum(len(line["items"]) for line in LINES if line["task"] != "open") <= 340
     tested = Counter((line["task"], line["kind"]) for line in LINES if line["kind"] != "example")
     assert tested == WRITTEN
 
@@ -87,7 +88,7 @@ def test_a_line_is_well_formed(line: sample.Line) -> None:
         assert list(entry) == ["role", "fields", "accepted"]
         assert tuple(entry["fields"]) == task.fields
         assert entry["accepted"]
-        assert set(entry["accepted"]) <= set(task.labels)
+        assert set(entry["accepted"]) <= set(task.labels) or not task.labels
         assert all(text == " ".join(text.split()) and text for text in texts(entry))
 
 
@@ -98,6 +99,8 @@ def test_roles(line: sample.Line) -> None:
         assert roles == ["original", "original", "conclusion"]
     elif line["kind"] in ("pair", "example"):
         assert roles == ["original"]
+    elif line["kind"] == "paraphrase":
+        assert roles == ["original", "variant", "variant"]
     else:
         assert roles == ["original", "variant"]
 
@@ -159,6 +162,15 @@ def test_no_word_of_two_sense_groups() -> None:
 
 
 # --- the relations
+
+
+@each("paraphrase")
+def test_an_open_question_has_one_answer_in_all_its_wordings(line: sample.Line) -> None:
+    assert len({tuple(entry["accepted"]) for entry in line["items"]}) == 1
+    assert len({folded(entry) for entry in line["items"]}) == 3
+    answers = [f" {answer.lower()} " for answer in line["items"][0]["accepted"]]
+    for entry in line["items"]:  # the question does not give it away
+        assert not any(answer in f" {folded(entry)[0]} " for answer in answers)
 
 
 @each("semantic")
@@ -271,7 +283,8 @@ def test_the_word_is_in_both_sentences(line: sample.Line) -> None:
 
 
 def test_cases_are_what_exists() -> None:
-    assert tuple(SUITE.cases) == TASKS
+    assert tuple(SUITE.cases) == (*TASKS, "open")
+    assert SUITE.cases["open"] == ("paraphrase",)
     assert SUITE.cases["snli"] == ("semantic", "negational", "symmetric", "transitive")
     assert SUITE.cases["mnli"] == SUITE.cases["qnli"] == SUITE.cases["qqp"] == ("reverse", "signal")
     assert all(list(SUITE.groups(task, kind)) for task, kind in CASES)
@@ -300,7 +313,7 @@ def test_ids() -> None:
     groups = all_groups()
     assert len({g.id for g in groups}) == len(groups)
     items = [item.id for g in groups for item in g.items]
-    items += [item.id for task in TASKS for item in SUITE.examples(task)]
+    items += [item.id for task in SUITE.cases for item in SUITE.examples(task)]
     assert len(set(items)) == len(items)
     for (task, kind), written in WRITTEN.items():
         for made in sample.FORMATS if kind == "pair" else (kind,):
@@ -353,7 +366,7 @@ def test_a_pair_with_ten_signs() -> None:
 
 
 def test_every_item_can_be_put_to_a_model_after_solved_examples() -> None:
-    for task in TASKS:
+    for task in SUITE.cases:
         shots = [(item, item.accepted[0]) for item in SUITE.examples(task)]
         for kind in SUITE.cases[task]:
             for item in chain.from_iterable(g.items for g in SUITE.groups(task, kind)):

@@ -261,7 +261,7 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
         f"{document['same']:,} of them the same to people{dropped}",
         markup=False,
     )
-    header = ["agreement", "pairs", "ρ", "95 % interval", "AUC", "κ", "at", "best κ", "at", "sens.", "spec."]
+    header = ["agreement", "pairs", "ρ", "95 % interval", "AUC", "κ", "at", "best κ", "at"]
     rows = [
         [
             name,
@@ -273,6 +273,16 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
             f"{v.threshold:g}",
             _number(v.best_kappa),
             "–" if v.best_threshold is None else f"{v.best_threshold:.2g}",
+        ]
+        for name, v in found.items()
+    ]
+    print_rows([header, *rows], console)
+    console.print("At these thresholds (says same or different / people: same or different):", markup=False)
+    header = ["agreement", "same/same", "same/diff.", "diff./same", "diff./diff.", "sens.", "spec."]
+    rows = [
+        [
+            name,
+            *(f"{int(count):,}" for count in v.confusion),
             percent(v.confusion.sensitivity),
             percent(v.confusion.specificity),
         ]
@@ -306,8 +316,8 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else f"{value:.2f}"
 
 
 def _interval(e: Estimate) -> str:
-    return "–" if e.low is None or e.high is None else f"{e.low:.3f} – {e.high:.3f}"
+    return "–" if e.low is None or e.high is None else f"{e.low:.2f} – {e.high:.2f}"

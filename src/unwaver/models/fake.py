@@ -49,7 +49,8 @@ class Fake:
         if self._share("fail", request) < self._fail:
             return Answer(error="made to fail")
         if not request.choices:
-            return Answer(text=self._label or "fake")
+            drawn = f"fake {int(4 * self._share('text', request)) + 1}" if self._kind == "random" else "fake"
+            return Answer(text=self._label or drawn)
         weights = self._weights(request)
         best = weights.index(max(weights))
         logs = tuple(math.log(w / sum(weights)) for w in weights)

@@ -1,0 +1,213 @@
+"""Judged pairs: how they are read, and the validation of agreement functions on them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import spearmanr
+
+from unwaver.agreeing import PairList, parse_agreement
+from unwaver.errors import DataError, UsageError
+from unwaver.judged import read_pairs
+
+ROWS = [
+    {"question": "Who wrote Hamlet?", "a": "Shakespeare", "b": "It was Shakespeare", "label": 1},
+    {"question": "Who wrote Hamlet?", "a": "Shakespeare", "b": "Ann", "label": 0},
+    {"question": "What is 2 + 2?", "a": "It is 4", "b": "4", "label": 1},
+    {"question": "What is 2 + 2?", "a": "It is 4", "b": "It is 5", "label": 0},
+    {"question": "Where is Oslo?", "a": "in Norway", "b": "in Norway", "label": 1},
+    {"question": "Where is Oslo?", "a": "in Norway", "b": "in Sweden", "label": 0},
+]
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def values(path: Path, agreement: str) -> list[float | None]:
+    judged, found = read_pairs(path), parse_agreement(agreement)
+    work = PairList(found, judged.to_compare(found), judged.texts)
+    return judged.values(found, work.compared(lambda _: None))
+
+
+def test_values_of_pairs(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", ROWS)
+    assert values(path, "exact") == [0, 0, 0, 0, 1, 0]
+    assert values(path, "rouge1") == pytest.approx([0.5, 0, 0.5, 2 / 3, 1, 0.5])
+    assert values(path, "numeric") == [None, None, 1, 0, 1, None]
+
+
+def test_both_directions_are_averaged_and_the_best_alternative_counts(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", [{**ROWS[0], "b": ["a b c d", "Shakespeare wrote"]}, ROWS[1]])
+    bleu = parse_agreement("bleu")
+    assert bleu.compare is not None
+    from unwaver.agree import Pair
+
+    asked = [("Shakespeare", "Shakespeare wrote"), ("Shakespeare wrote", "Shakespeare")]
+    both = bleu.compare([Pair("", a, b) for a, b in asked])
+    assert values(path, "bleu")[0] == pytest.approx(sum(v or 0 for v in both) / 2)
+    assert values(path, "exact") == [0, 0]
+    assert values(written(tmp_path / "q.jsonl", [{**ROWS[0], "b": ["x", "Shakespeare"]}]), "exact") == [1]
+
+
+def test_names_of_columns(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("prompt,answer1,answer2,verdict,who\nWhy?,x,y,yes,q1\nWhy?,x, ,no,q1\n")
+    judged = read_pairs(path, {"label": "verdict", "cluster": "who"})
+    assert judged.empty == 1
+    [pair] = judged.pairs
+    assert (pair.question, pair.a, pair.b, pair.label, pair.cluster) == ("Why?", "x", ("y",), 1.0, "q1")
+    with pytest.raises(DataError, match='there is no column "label"'):
+        read_pairs(path)
+    with pytest.raises(DataError, match='no column "vredict"') as found:
+        read_pairs(path, {"label": "vredict"})
+    assert "verdict" in found.value.hint
+    with pytest.raises(UsageError, match="labl") as wrong:
+        read_pairs(path, {"labl": "verdict"})
+    assert "label" in wrong.value.hint
+
+
+@pytest.mark.parametrize("label", ["maybe", "nan", "inf", ""])
+def test_a_label_that_is_none(tmp_path: Path, label: str) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(f"a,b,label\nx,y,1\nx,z,{label}\n")
+    with pytest.raises(DataError, match='column "label"') as found:
+        read_pairs(path)
+    assert found.value.line == 3
+
+
+def test_accuracy_of_a_pair_is_the_mean_of_its_answers(tmp_path: Path) -> None:
+    known = {"true": "The earth is round; It is round", "false": ["It is flat.", "The earth is a disc."]}
+    rows = [{"a": "It is round.", "b": "It is flat.", "label": 0, **known}, {"a": "x", "b": "y", "label": 1}]
+    assert read_pairs(written(tmp_path / "p.jsonl", rows)).accuracies() == {"accuracy_rouge1": [0.5, None]}
+    only = [{"a": "Oslo it is", "b": "Oslo", "label": 1, "true": ["Oslo"]}]
+    assert read_pairs(written(tmp_path / "q.jsonl", only)).accuracies() == {"accuracy_contains": [1.0]}
+
+
+def test_the_published_pairs(data: Path) -> None:
+    """157 rows, three of them with an empty output, about 20 questions."""
+    judged = read_pairs(data / "truthfulqa_paraphrases" / "truthfulQA_pp_conscore.csv")
+    assert (len(judged.pairs), judged.empty) == (154, 3)
+    assert len({pair.cluster for pair in judged.pairs}) == 20
+    assert {pair.label for pair in judged.pairs} == {0.0, 1.0}
+
+
+def test_validate_on_the_command_line(unwaver: Any, tmp_path: Path) -> None:
+    from sklearn.metrics import cohen_kappa_score, roc_auc_score
+
+    path = written(tmp_path / "pairs.jsonl", ROWS)
+    done = unwaver("agreement", "validate", "--pairs", path, "--json", "--plot", "m.svg")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["pairs"], found["clusters"], found["same"], found["empty"]) == (6, 3, 3, 0)
+    people = [row["label"] for row in ROWS]
+    for name in ("exact", "rouge1"):
+        seen, entry = values(path, name), found["agreements"][name]
+        assert entry["spearman"]["value"] == pytest.approx(spearmanr(seen, people).statistic)
+        assert entry["auc"]["value"] == pytest.approx(roc_auc_score(people, seen))
+        said = [v is not None and v >= entry["threshold"] for v in seen]
+        assert entry["kappa"] == pytest.approx(cohen_kappa_score(people, said))
+        assert sum(entry["confusion"][c] for c in entry["confusion"] if c.count("_") == 1) == 6
+    assert found["agreements"]["numeric"]["unknown"] == 3
+    assert found["spearman"]["names"][-1] == "people"
+    assert "<svg" in (tmp_path / "m.svg").read_text()
+    shown = unwaver("agreement", "validate", "--pairs", path, "--agree", "rouge1@0.6")
+    assert shown.returncode == 0
+    assert "6 pairs of 3 questions, 3 of them the same to people" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 100
+
+
+def test_the_consistency_of_a_run_as_people_would_see_it(unwaver: Any, tmp_path: Path) -> None:
+    """rouge1 calls 3 of 4 judged pairs the same that are, and 1 of 4 that is not: sensitivity = specificity = 3/4.
+    A run where a share s of the pairs agrees has (s + 3/4 - 1) / (3/4 + 3/4 - 1)."""
+    judged = [
+        {"question": f"q{n}", "a": "x y", "b": "x z" if agree else "u v", "label": same}
+        for n, (agree, same) in enumerate([(1, 1), (1, 1), (1, 1), (0, 1), (1, 0), (0, 0), (0, 0), (0, 0)])
+    ]
+    path = written(tmp_path / "pairs.jsonl", judged)
+    asked = [
+        {"items": [{"text": f"{name} {n}?"} for n in range(2)]} for name in ("one", "two", "three", "four", "five")
+    ]
+    written(tmp_path / "own.jsonl", asked)
+    (tmp_path / "said.py").write_text(
+        "SAID = {'one': 'x y', 'two': 'x y', 'three': 'x y'}\n\n"
+        "def answer(items):\n"
+        "    words = [item['prompt'].split() for item in items]\n"
+        "    return [('x z' if w[0] in SAID else 'u v') if w[1] == '1?' else 'x y' for w in words]\n"
+    )
+    run = unwaver(
+        "run", "own.jsonl", "--model", "python/said:answer", "--agree", "rouge1", "--out", "run", "--json"
+    )
+    assert run.returncode == 0, run.stderr
+    done = unwaver("agreement", "validate", "--pairs", path, "--agree", "rouge1", "--run", "run", "--json")
+    assert done.returncode == 0, done.stderr
+    [line] = json.loads(done.stdout)["corrected"]
+    assert line["seen"] == pytest.approx(0.6)
+    assert line["corrected"] == pytest.approx((0.6 + 0.75 - 1) / 0.5)
+    assert line["low"] <= line["corrected"] <= line["high"]
+    assert (line["questions"], line["judged_pairs"]) == (5, 8)
+    useless = [{**row, "label": 1 - row["label"]} for row in judged]
+    done = unwaver(
+        "agreement", "validate", "--pairs", written(tmp_path / "u.jsonl", useless), "--agree", "rouge1",
+        "--run", "run", "--json",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["corrected"][0]["corrected"] is None
+    done = unwaver("agreement", "validate", "--pairs", path, "--agree", "exact", "--run", "run")
+    assert done.returncode == 2
+    assert "none of these agreements was used in the run" in done.stderr
+
+
+def test_a_model_is_asked_once(unwaver: Any, tmp_path: Path, nli_model: Path) -> None:
+    path = written(tmp_path / "pairs.jsonl", ROWS)
+    command = [
+        "agreement",
+        "validate",
+        "--pairs",
+        path,
+        "--agree",
+        f"entail=hf/{nli_model}",
+        "--device",
+        "cpu",
+        "--json",
+    ]
+    first = unwaver(*command)
+    assert first.returncode == 0, first.stderr
+    entry = json.loads(first.stdout)["agreements"]["entail"]
+    assert entry["pairs"] == 6
+    assert entry["auc"]["value"] > 0.8
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "pairs.jsonl.sqlite") as db:
+        # five pairs of distinct texts in both directions; identical texts never reach a model
+        assert db.execute("SELECT count(*) FROM answers").fetchone() == (10,)
+    assert unwaver(*command).stdout == first.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--agree", "rogue1"], "unknown agreement 'rogue1'"),
+        (["--agree", "entail"], "the agreement entail asks a model"),
+        (["--cut", "7"], "all labels are below 7"),
+        (["--plot", "m.doc"], "unknown kind of picture"),
+        (["--run", "nowhere"], "there is no such file or folder"),
+        (["--column", "label"], "--column"),
+    ],
+)
+def test_mistakes_are_told(unwaver: Any, tmp_path: Path, options: list[str], said: str) -> None:
+    written(tmp_path / "pairs.jsonl", ROWS)
+    done = unwaver("agreement", "validate", "--pairs", "pairs.jsonl", *options)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_file_and_a_typo_in_the_verb(unwaver: Any) -> None:
+    done = unwaver("agreement", "validate", "--pairs", "none.csv")
+    assert done.returncode == 2
+    assert "none.csv" in done.stderr
+    assert unwaver("agreement", "validat", "--pairs", "none.csv").returncode == 2
