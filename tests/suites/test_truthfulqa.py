@@ -77,9 +77,9 @@ def test_free_text_with_references(tmp_path: Path) -> None:
 def test_repeats_of_the_question_count_among_the_top(tmp_path: Path) -> None:
     """First the best ones, then those that repeat the question are dropped, as the published counts have it."""
     written(tmp_path)
-    (sea, _) = truthfulqa.suite(tmp_path, top=2).groups("v1", "paraphrase")
+    (sea, _) = truthfulqa.suite(tmp_path, k=2).groups("v1", "paraphrase")
     assert [i.fields["question"] for i in sea.items[1:]] == ["Does the sea taste of salt?"]
-    (stones,) = truthfulqa.suite(tmp_path, top=1).groups("v1", "paraphrase")
+    (stones,) = truthfulqa.suite(tmp_path, k=1).groups("v1", "paraphrase")
     assert stones.id == "truthfulqa/v1/paraphrase/1"
     assert len(list(truthfulqa.suite(tmp_path, score=0).groups("v1", "paraphrase"))) == 3
 
@@ -134,7 +134,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
-    for wrong in ({"score": 1.1}, {"score": -1.0}, {"top": 0}):
+    for wrong in ({"score": 1.1}, {"score": -1.0}, {"k": 0}):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             truthfulqa.suite(tmp_path, **wrong)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no task v2"):
@@ -170,7 +170,7 @@ def test_the_published_questions(data: Path, task: str, questions: int, paraphra
 
 def test_fewer_paraphrases_are_the_first_of_them(data: Path) -> None:
     six = {g.id: g for g in truthfulqa.suite(data).groups("v1", "paraphrase")}
-    for group in truthfulqa.suite(data, top=3).groups("v1", "paraphrase"):
+    for group in truthfulqa.suite(data, k=3).groups("v1", "paraphrase"):
         assert group.items == six[group.id].items[: len(group.items)]
 
 

@@ -6,7 +6,7 @@ DIR/truthfulqa_paraphrases.
 
 Answers are free text, with references that are true and references that are false. Three generators wrote the
 paraphrases (truthfulQA-alldata.csv), a detector scored them: those with `score` or more are taken, of each
-question the `top` best, and of these the ones that repeat the question are dropped. They are joined by the exact
+question the `k` best, and of these the ones that repeat the question are dropped. They are joined by the exact
 text of the question; questions that keep no paraphrase are left out.
 
 The prompt holds solved examples of unwaver's own: TruthfulQA is asked without examples of itself.
@@ -40,13 +40,14 @@ def suite(
     fetch: bool = False,
     say: Callable[[str], None] | None = None,
     score: float = 0.8,
-    top: int = 6,
+    k: int | None = None,
 ) -> Suite:
-    """`score` is the least score of a paraphrase (0 takes all), `top` how many a question has at most."""
+    """`score` is the least score of a paraphrase (0 takes all), `k` how many a question has at most (6)."""
     if not 0 <= score <= 1:
         raise UsageError(f"score={score} is no score of a paraphrase", hint="give a number from 0 to 1")
+    top = 6 if k is None else k
     if top < 1:
-        raise UsageError(f"top={top} leaves no paraphrases", hint="give 1 or more")
+        raise UsageError(f"k={top} leaves no paraphrases", hint="give 1 or more")
     files = library(data_dir, fetch=fetch, say=say)
 
     @lru_cache(maxsize=2)
