@@ -285,7 +285,7 @@ def _number(value: float | None) -> str:
 
 
 def all_figures(sources: Sequence[Source], result: Result) -> list[Figure]:
-    blocks = [block for source in sources for block, _ in source.blocks()]
+    blocks = [block for source in sources for block, _ in source.blocks]
     return list(figures_of(blocks, result.scores))
 
 
