@@ -88,7 +88,7 @@ def titled(spec: dict[str, Any], title: str) -> dict[str, Any]:
 def becel_figure_3(folder: Path) -> dict[str, Any]:
     """Box plot of the greatest probability, consistent and inconsistent, negational."""
     (source,) = read_sources([folder])
-    figures = confidence.figures([block for block, _ in source.blocks()], source.result.scores)
+    figures = confidence.figures([block for block, _ in source.blocks], source.result.scores)
     return dict(next(f for f in figures if f.metric == "max_prob_inconsistent").spec)
 
 
@@ -161,6 +161,9 @@ def over_sets(scores: Sequence[Score], states: dict[str, str]) -> list[dict[str,
             if values:
                 value = fmean(values)
                 row = {"name": name, "colour": state, "value": value, "low": value, "high": value}
+                if len(values) == 1:
+                    (s,) = (s for s in found if SETS[s.task] == name and s.metric == metric)
+                    row |= {"low": s.low, "high": s.high}
                 rows.append({**row, "says": f"{name}, {state}: {value:.3f}"})
     return rows
 

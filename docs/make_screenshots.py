@@ -56,8 +56,9 @@ def main(demo: Path, becel: Path) -> None:
 
 
 def save(name: str, png: bytes) -> None:
-    """With 128 colours, which a page of text does not need more of."""
-    image: Any = Image.open(io.BytesIO(png)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    """With 256 colours, which a page of text does not need more of."""
+    whole = Image.open(io.BytesIO(png)).convert("RGB")
+    image: Any = whole.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     path = PICTURES / f"{name}.png"
     image.save(path, optimize=True)
     print(path, f"{path.stat().st_size:,}")

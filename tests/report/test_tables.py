@@ -123,6 +123,16 @@ def test_confidence_is_that_of_what_broke() -> None:
     assert data["case"]["state"] == [BROKEN, BROKEN, HELD]
 
 
+def test_runs_with_the_same_names_keep_their_texts(tmp_path: Path) -> None:
+    for name, words in (("a", "first"), ("b", "second")):
+        (tmp_path / name).mkdir()
+        line = {"items": [{"text": f"{words} {k}", "choices": ["x", "y"]} for k in range(2)]}
+        (tmp_path / name / "q.jsonl").write_text(json.dumps(line) + "\n")
+        unwaver.run(str(tmp_path / name / "q.jsonl"), "fake/random", out=str(tmp_path / name / "run"))
+    data = columns(read_sources([tmp_path / "a" / "run", tmp_path / "b" / "run"]))
+    assert {"first 0", "first 1", "second 0", "second 1"} <= set(data["texts"])
+
+
 def test_only_the_worst_are_kept() -> None:
     data = columns([source(ROWS)], most=1)
     assert len(data["case"]["state"]) == 1

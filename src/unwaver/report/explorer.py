@@ -33,14 +33,15 @@ def columns(
     sources: Sequence[Source], most: int = MOST_CASES, progress: Callable[[int], None] = lambda _: None
 ) -> dict[str, Any]:
     """All that the explorer shows, as one JSON document."""
-    parts = [(source, block, frame) for source in sources for block, frame in source.blocks()]
+    parts = [(source, block, frame) for source in sources for block, frame in source.blocks]
     ranked = [_ranked(block) for _, block, _ in parts]
     place = np.concatenate([np.full(len(r.bad), n) for n, r in enumerate(ranked)]) if ranked else np.empty(0, int)
     number = np.concatenate([np.arange(len(r.bad)) for r in ranked]) if ranked else np.empty(0, int)
     worst = _worst_first(ranked)
-    written = _Columns(parts)
-    for done, case in enumerate(worst[:most]):
-        written.add(int(place[case]), int(number[case]), ranked[place[case]])
+    written = _Columns(parts, ranked)
+    chosen = worst[:most]
+    for done, (at, group) in enumerate(zip(place[chosen].tolist(), number[chosen].tolist(), strict=True)):
+        written.add(at, group)
         if done % CHUNK == 0:
             progress(CHUNK)
     return {**written.document(), "all": len(worst), "broken": int(sum((r.state == BROKEN).sum() for r in ranked))}
@@ -114,12 +115,17 @@ class _Names:
 
 
 class _Columns:
-    def __init__(self, parts: Sequence[tuple[Source, Block, pl.DataFrame]]):
+    def __init__(self, parts: Sequence[tuple[Source, Block, pl.DataFrame]], ranked: Sequence[_Ranked]):
         self._parts = parts
+        # lists: one number of an array at a time is slow
+        self._ranked = [
+            (r.state.tolist(), r.bad.tolist(), r.sure.tolist(), block.unreadable.tolist())
+            for r, (_, block, _) in zip(ranked, parts, strict=True)
+        ]
         self._rows = [_rows_of(block, frame) for _, block, frame in parts]
         self.texts, self.labels, self.label_sets = _Names(), _Names(), _Names()
         self.fields, self.relations, self.models = _Names(), _Names(), _Names()
-        self._items: dict[tuple[str, str], int] = {}
+        self._items: dict[tuple[object, ...], int] = {}
         names = ("relation", "model", "group", "state", "bad", "sure", "unreadable", "first")
         self.case: dict[str, list[int]] = {name: [] for name in names}
         self.answer: dict[str, list[int]] = {name: [] for name in ("item", "label", "right", "prob")}
@@ -127,31 +133,36 @@ class _Columns:
         self.field: dict[str, list[int]] = {"name": [], "text": []}
         self.probs: list[int] = []
 
-    def add(self, place: int, number: int, ranked: _Ranked) -> None:
+    def add(self, place: int, number: int) -> None:
         source, block, _ = self._parts[place]
+        state, bad, sure, unreadable = (column[number] for column in self._ranked[place])
         starts, columns = self._rows[place]
         rows = range(starts[number], starts[number + 1])
         name = columns["group"][rows.start]
         group = source.groups.get(name)
-        sure = ranked.sure[number]
-        self.case["relation"].append(self.relations((block.suite, block.task, block.kind, block.expect)))
+        relation = self.relations((block.suite, block.task, block.kind, block.expect))
+        self.case["relation"].append(relation)
         self.case["model"].append(self.models((block.model, block.method)))
         self.case["group"].append(self.texts(name))
-        self.case["state"].append(int(ranked.state[number]))
-        self.case["bad"].append(round(100 * float(ranked.bad[number])))
-        self.case["sure"].append(-1 if np.isnan(sure) else int(100 * sure))
-        self.case["unreadable"].append(int(block.unreadable[number]))
+        self.case["state"].append(state)
+        self.case["bad"].append(round(100 * bad))
+        self.case["sure"].append(-1 if sure != sure else int(100 * sure))
+        self.case["unreadable"].append(int(unreadable))
         self.case["first"].append(len(self.answer["item"]))
         items = {item.id: item for item in group.items} if group else {}
         for n in rows:
-            self._add_answer(columns, n, name, items)
+            self._add_answer(columns, n, (id(source), relation, name), items)
 
     def _add_answer(
-        self, columns: Mapping[str, Sequence[Any]], n: int, name: str, items: Mapping[str, Item]
+        self,
+        columns: Mapping[str, Sequence[Any]],
+        n: int,
+        where: tuple[object, ...],
+        items: Mapping[str, Item],
     ) -> None:
         item = items.get(columns["item"][n])
         label, probs = columns["label"][n], columns["probs"][n]
-        self.answer["item"].append(self._item(columns, n, name, item))
+        self.answer["item"].append(self._item(columns, n, where, item))
         self.answer["label"].append(NO_LABEL[columns["status"][n]] if label is None else self.labels(label))
         right = columns["_right"][n]
         self.answer["right"].append(2 if right != right else int(right))
@@ -160,8 +171,11 @@ class _Columns:
             self.probs.append(len(probs))
             self.probs += [round(1000 * (p or 0)) for p in probs]
 
-    def _item(self, columns: Mapping[str, Sequence[Any]], n: int, name: str, item: Item | None) -> int:
-        key = (name, columns["item"][n] or f"\x00{columns['role'][n]}{n}")
+    def _item(
+        self, columns: Mapping[str, Sequence[Any]], n: int, where: tuple[object, ...], item: Item | None
+    ) -> int:
+        """The number of an item, which several models of one run may have answered."""
+        key = (*where, columns["item"][n] or n)
         if key not in self._items:
             self._items[key] = len(self.item["role"])
             gold = columns["gold"][n]

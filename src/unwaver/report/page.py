@@ -247,13 +247,13 @@ def _bar(s: Score) -> Html:
     """The value and its interval on a line from 0 to 100 %."""
     if s.value is None or not 0 <= s.value <= 1:
         return Html("")
-    parts = [tag("line", x1=2, x2=102, y1=7, y2=7, class_="axis")]
+    parts = [tag("line", x1=4, x2=104, y1=7, y2=7, class_="axis")]
     if s.low is not None and s.high is not None:
         parts.append(
-            tag("line", x1=f"{2 + 100 * s.low:.1f}", x2=f"{2 + 100 * s.high:.1f}", y1=7, y2=7, class_="reach")
+            tag("line", x1=f"{4 + 100 * s.low:.1f}", x2=f"{4 + 100 * s.high:.1f}", y1=7, y2=7, class_="reach")
         )
-    parts.append(tag("circle", cx=f"{2 + 100 * s.value:.1f}", cy=7, r=3.5))
-    return tag("svg", parts, width=104, height=14, viewBox="0 0 104 14", aria_hidden="true")
+    parts.append(tag("circle", cx=f"{4 + 100 * s.value:.1f}", cy=7, r=3.5))
+    return tag("svg", parts, width=108, height=14, viewBox="0 0 108 14", aria_hidden="true")
 
 
 def _all_scores(rows: Sequence[tuple[Source, Score]]) -> Html:
@@ -285,7 +285,7 @@ def _number(value: float | None) -> str:
 
 
 def all_figures(sources: Sequence[Source], result: Result) -> list[Figure]:
-    blocks = [block for source in sources for block, _ in source.blocks()]
+    blocks = [block for source in sources for block, _ in source.blocks]
     return list(figures_of(blocks, result.scores))
 
 

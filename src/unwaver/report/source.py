@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ class Source:
     result: Result
     groups: Mapping[str, Group]
 
+    @cached_property
     def blocks(self) -> list[tuple[Block, pl.DataFrame]]:
         """Each block with its rows, without those of a full test set."""
         return [(block_of(part), part.filter(pl.col("role") != "test")) for part in partition(self.frame)]

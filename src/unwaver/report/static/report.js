@@ -92,7 +92,7 @@
 
   function explorer(data) {
     const { mask, bit, shown } = masks(data);
-    const lower = [];             // texts in lower case, made when first needed
+    const lower = [];             // texts in lower case, made while nothing else is to be done
     let chosen = new Int32Array(0), selected = -1;
 
     const relationName = (n) => data.relations[n].slice(0, 3).join("/");
@@ -114,6 +114,12 @@
         if (lower[t].includes(words)) found[t] = 1;
       }
       return found;
+    }
+
+    function lowerSome(from) {
+      const stop = Math.min(from + 20000, data.texts.length);
+      for (let t = from; t < stop; t++) if (lower[t] === undefined) lower[t] = data.texts[t].toLowerCase();
+      if (stop < data.texts.length) setTimeout(lowerSome, 20, stop);
     }
 
     function hasText(c, found) {
@@ -390,6 +396,7 @@
     let waiting;
     byId("words").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
     filter();
+    lowerSome(0);
   }
 
   theme();
