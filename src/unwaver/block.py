@@ -200,7 +200,11 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         text=frame["text"] if "text" in frame.columns else None,
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,
-        agree={name: frame[name] for name in frame.columns if name.startswith("agree_")},
+        agree={
+            name: frame[name]
+            for name in frame.columns
+            if name.startswith("agree_") and frame[name].null_count() < frame.height
+        },
         rated={
             name.removeprefix("right_"): frame[name]
             for name in frame.columns

@@ -135,7 +135,13 @@ MOST_SHOWN = 12  # labels of a matrix
 
 
 def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
-    taus = [s for s in charts.chosen(scores, "tau") if not s.task.startswith("average")]
+    # of free text another word is no other answer: its figures are those of the agreements
+    free = {(b.suite, b.task, b.kind, b.model, b.method) for b in blocks if b.agree}
+    taus = [
+        s
+        for s in charts.chosen(scores, "tau")
+        if not s.task.startswith("average") and (s.suite, s.task, s.kind, s.model, s.method) not in free
+    ]
     models = {(s.model, s.method) for s in taus}
     if len(models) > 1:
         yield _heat_map(taus)
