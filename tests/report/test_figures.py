@@ -26,11 +26,10 @@ from unwaver.types import Figure
 pytest.importorskip("vl_convert", reason="vl-convert-python is not installed")
 
 BUCKETS, REPEATS = "Bucket accuracy", "Wording noise against sampling noise"
-AGREEMENTS = "Do the notions of agreement agree?"
 FLIPS, SURE = "Flips: which answer turned into which", "Confidence of consistent and inconsistent answers"
 CURVES, KINDS, THETA = "Accuracy against consistency", "Inconsistency", "C_S over θ"
 AGREE, OVER_K, FLIPPED = (
-    AGREEMENTS,
+    "Do the notions of agreement agree?",
     "Fooling rate over k",
     "Flipped and unflipped variants",
 )
@@ -59,7 +58,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> list[Figure]:
 
 
 def test_a_run_of_relations(sample: list[Figure]) -> None:
-    assert families(sample) == {KINDS, CURVES, FLIPS, THETA, SURE, AGREEMENTS}
+    assert families(sample) == {KINDS, CURVES, FLIPS, THETA, SURE, AGREE}
     drawn(sample)
 
 
