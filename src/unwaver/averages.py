@@ -81,6 +81,7 @@ def _score(
         better="low",
         interval=found.interval,
         clusters=found.clusters,
+        not_needed=sum(int(block.not_needed.sum()) for block in blocks),
     )
 
 

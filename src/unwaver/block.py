@@ -46,6 +46,7 @@ class Block:
     not_asked: Bools
     unreadable: Bools
     truncated: Bools
+    not_needed: Bools  # of those not asked: the verdict was certain without them
     # one entry a row
     item: pl.Series
     # one entry a group, NaN where it has none; None where no group has one
@@ -187,9 +188,10 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         probs=frame["probs"],
         cluster=cluster,
         failed=failed,
-        not_asked=any_row(status == "not_asked") & ~failed,
+        not_asked=any_row(status.is_in(["not_asked", "not_needed"])) & ~failed,
         unreadable=any_row(status == "unreadable"),
         truncated=any_row(frame["truncated"]),
+        not_needed=any_row(status == "not_needed") & ~failed,
         item=frame["item"],
         weight=_weight(frame["weight"], group, groups),
         test=test,

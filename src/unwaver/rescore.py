@@ -92,6 +92,23 @@ def score(
     return Result(scores, run)
 
 
+def read_answers(
+    path: Path, *, review: Path | str | None = None, agree: Sequence[str] = (), **log_options: Any
+) -> tuple[pl.DataFrame, dict[str, Any] | None]:
+    """The answers of a run folder, with its record, or those of a table or a log of another tool."""
+    import polars as pl
+
+    from unwaver.logs import options_from, read_logs
+    from unwaver.table import complete
+
+    options = options_from(log_options)
+    place = run_folder([path], options.format)
+    if place is None:
+        return complete(read_logs([path], options)[0]), None
+    frames, record, _ = read_folder(place, review, agree)
+    return pl.concat(frames, how="diagonal_relaxed"), record
+
+
 def _paths(answers: Any) -> list[Path]:
     """One path or several; [] where the answers themselves were given."""
     if isinstance(answers, str | Path):

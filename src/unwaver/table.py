@@ -39,7 +39,7 @@ SCHEMA: dict[str, Any] = {
     "gold": pl.List(pl.String),  # the accepted labels; null: not known
     "right": pl.Float64,  # 1 or 0 where others have judged the answer: wins over gold; null: gold decides
     "probs": pl.List(pl.Float64),
-    "status": pl.String,  # answered, unreadable, failed, not_asked
+    "status": pl.String,  # answered, unreadable, failed, not_asked, not_needed (the verdict was certain)
     "truncated": pl.Boolean,
     "weight": pl.Float64,  # of the group, where groups were not drawn evenly; null: none
 }
@@ -54,7 +54,7 @@ OPTIONAL: dict[str, Any] = {
 ROUGE1, CONTAINS = "rouge1", "contains"
 REQUIRED = ("group", "kind", "role", "label")
 ROLES = ("original", "variant", "conclusion", "test")
-STATUSES = ("answered", "unreadable", "failed", "not_asked")
+STATUSES = ("answered", "unreadable", "failed", "not_asked", "not_needed")
 _KNOWN_VALUES: Mapping[str, Sequence[str]] = {"role": ROLES, "status": STATUSES, "expect": get_args(Expect)}
 BLOCK = ("suite", "task", "kind", "model", "method")
 

@@ -14,31 +14,55 @@ if TYPE_CHECKING:
     from unwaver.result import Result
 
 
+def log_options(command: Any) -> Any:
+    """What score, compare and gate share: how answers that are already there are read."""
+    for option in reversed(_LOG_OPTIONS):
+        command = option(command)
+    return command
+
+
+_LOG_OPTIONS = (
+    click.option(
+        "--format",
+        default="auto",
+        show_default=True,
+        help="What the files are: auto, run, table, lm-eval, inspect, promptfoo, helm, paranlu.",
+    ),
+    click.option("--task", help="Logs: all files are this task, such as several prompts of one."),
+    click.option(
+        "--bucket", metavar="FIELD", help="Logs: the field that says which answers belong together: doc.problem."
+    ),
+    click.option(
+        "--bucket-regex", metavar="REGEX", help="Logs: the bucket in that field, or in the id: '^(.+)-p[0-9]+$'."
+    ),
+    click.option("--bucket-file", type=click.Path(path_type=Path), help="Logs: a table of ids and their buckets."),
+    click.option("--variant", metavar="FIELD", help="Logs: the field that names the wording."),
+    click.option("--answer", metavar="FIELD", help="Logs: the field that holds the answer."),
+    click.option("--gold", metavar="FIELD", help="Logs: the field that holds the right answer."),
+    click.option("--replicate", metavar="FIELD", help="Logs: the field that tells repeats of one wording apart."),
+    click.option("--filter", metavar="NAME", help="lm-eval: the filter whose answers are taken. [the first]"),
+    click.option(
+        "--metric-key", metavar="NAME", help="Logs: the metric, scorer or column that says what is right."
+    ),
+    click.option(
+        "--test", type=click.Path(path_type=Path), help="paranlu: the model's predictions on the full test set."
+    ),
+    click.option(
+        "--unreadable",
+        type=click.Choice(["violate", "skip"]),
+        default=None,
+        help="What an answer without a label does to its group. [as in the run]",
+    ),
+    click.option(
+        "--review", type=click.Path(path_type=Path), help="A run folder: a review sheet that a person filled in."
+    ),
+    click.option("--agree", multiple=True, metavar="NAME", help="A run of free text: how answers are compared."),
+)
+
+
 @click.command("score")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    default="auto",
-    show_default=True,
-    help="What the files are: auto, run, table, lm-eval, inspect, promptfoo, helm, paranlu.",
-)
-@click.option("--task", help="Logs: all files are this task, such as several prompts of one.")
-@click.option(
-    "--bucket", metavar="FIELD", help="Logs: the field that says which answers belong together: doc.problem."
-)
-@click.option(
-    "--bucket-regex", metavar="REGEX", help="Logs: the bucket in that field, or in the id: '^(.+)-p[0-9]+$'."
-)
-@click.option("--bucket-file", type=click.Path(path_type=Path), help="Logs: a table of ids and their buckets.")
-@click.option("--variant", metavar="FIELD", help="Logs: the field that names the wording.")
-@click.option("--answer", metavar="FIELD", help="Logs: the field that holds the answer.")
-@click.option("--gold", metavar="FIELD", help="Logs: the field that holds the right answer.")
-@click.option("--replicate", metavar="FIELD", help="Logs: the field that tells repeats of one wording apart.")
-@click.option("--filter", metavar="NAME", help="lm-eval: the filter whose answers are taken. [the first]")
-@click.option("--metric-key", metavar="NAME", help="Logs: the metric, scorer or column that says what is right.")
-@click.option(
-    "--test", type=click.Path(path_type=Path), help="paranlu: the model's predictions on the full test set."
-)
+@log_options
 @click.option(
     "--weights",
     type=click.Choice(["renormalised", "published"]),
@@ -46,16 +70,6 @@ if TYPE_CHECKING:
     show_default=True,
     help="Which corrected values the table shows; --json has both.",
 )
-@click.option(
-    "--unreadable",
-    type=click.Choice(["violate", "skip"]),
-    default=None,
-    help="What an answer without a label does to its group. [as in the run]",
-)
-@click.option(
-    "--review", type=click.Path(path_type=Path), help="A run folder: a review sheet that a person filled in."
-)
-@click.option("--agree", multiple=True, metavar="NAME", help="A run of free text: how answers are compared.")
 @click.option("--json", "as_json", is_flag=True, help="Print scores.json on stdout and nothing else there.")
 @click.option("-q", "--quiet", is_flag=True)
 def command(paths: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any) -> None:

@@ -1,0 +1,90 @@
+"""Looking at every answer and stopping when it is clear: intervals and verdicts that hold at any time.
+
+A test by betting (Waudby-Smith and Ramdas: Estimating means of bounded random variables by betting, JRSS B 2024).
+Somebody who doubts that the mean is m stakes a fixed fraction of a capital of 1 on each new cluster; at a fair
+price the capital reaches 1/α with probability α at most, however long one looks (Ville's inequality). Capitals
+with several fractions are held side by side and their mean is what counts, which is fair too.
+
+The unit is the cluster: groups that share an original are not independent. For the mean over *groups* to be m, the
+sum of (value − m) over the groups of a random cluster must have the mean 0; divided by the size of the largest
+cluster it lies between −m and 1 − m. A group to which the metric does not apply adds nothing to that sum, so the
+mean is over those to which it applies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from unwaver.stats import Estimate, Floats, Ints, sums_by
+
+Verdict = Literal["pass", "fail", "undecided"]
+
+FRACTIONS = np.geomspace(0.01, 0.9, 10)  # of what may be staked without ruin
+STEPS = 1000  # of the means that an interval tries
+
+
+def log_capital(sums: Floats, counts: Floats, mean: Floats | float, largest: int, *, below: bool) -> Floats:
+    """The log of what doubting this mean has earned, betting that the true one is below it (or above).
+
+    One sum of values and one number of groups for each cluster; several means give several results.
+    """
+    means = np.clip(np.atleast_1d(np.asarray(mean, dtype=np.float64)), 1e-9, 1 - 1e-9)
+    rows, alike = np.unique(np.column_stack([sums, counts]), axis=0, return_counts=True)
+    gain = (rows[:, 0] - means[:, None] * rows[:, 1]) / largest
+    gain = -gain / (1 - means[:, None]) if below else gain / means[:, None]
+    logs = np.log1p(FRACTIONS[:, None, None] * gain) @ alike.astype(np.float64)
+    top = logs.max(axis=0)
+    return np.asarray(top + np.log(np.exp(logs - top).mean(axis=0)))
+
+
+def verdict(
+    least: tuple[Floats, Floats],
+    most: tuple[Floats, Floats],
+    bar: float,
+    largest: int,
+    alpha: float,
+    *,
+    at_most: bool,
+) -> Verdict:
+    """Is the mean at most (at least) the bar? Wrong with probability alpha at most, whenever one asks.
+
+    `least` and `most` are sums and counts by cluster with the least and the greatest value that a missing answer
+    could have had.
+    """
+    needed = np.log(1 / alpha)
+    is_below = float(log_capital(*most, bar, largest, below=True)[0]) >= needed
+    is_above = float(log_capital(*least, bar, largest, below=False)[0]) >= needed
+    if is_below == is_above:
+        return "undecided"
+    return "pass" if is_below == at_most else "fail"
+
+
+def interval(sums: Floats, counts: Floats, largest: int, level: float) -> tuple[float, float]:
+    """The means that cannot be doubted: they hold the true one at all times together with this probability."""
+    needed = np.log(2 / (1 - level))
+    means = np.linspace(0, 1, STEPS + 1)
+    low = log_capital(sums, counts, means, largest, below=False) < needed
+    high = log_capital(sums, counts, means, largest, below=True) < needed
+    # between two steps nothing was tried: one step outwards is safe
+    first, last = np.flatnonzero(low)[0], np.flatnonzero(high)[-1]
+    return float(means[max(first - 1, 0)]), float(means[min(last + 1, STEPS)])
+
+
+def after_stopping(found: Estimate, values: Floats, clusters: Ints, level: float, *, is_mean: bool) -> Estimate:
+    """An estimate from groups that were asked until something was clear. Only a mean has an interval then."""
+    if found.value is None or not is_mean:
+        return replace(found, low=None, high=None, interval=None)
+    sums, counts = by_cluster(values, clusters)
+    low, high = interval(sums, counts, int(np.bincount(clusters).max()), level)
+    return replace(found, low=min(low, found.value), high=max(high, found.value), interval="sequence")
+
+
+def by_cluster(values: Floats, clusters: Ints) -> tuple[Floats, Floats]:
+    """The sum of the values of each cluster, and to how many of its groups the metric applies."""
+    applies = ~np.isnan(values)
+    table = np.column_stack([np.nan_to_num(values), applies]).astype(np.float64)
+    found = sums_by(clusters, int(clusters.max()) + 1, table)
+    return found[:, 0], found[:, 1]
