@@ -277,12 +277,10 @@ def _other_sizes(one: pl.DataFrame, other: pl.DataFrame) -> str | None:
     unequal = np.flatnonzero(sizes[0]["len"].to_numpy() != sizes[1]["len"].to_numpy())
     if not len(unequal):
         return None
-    name, a, b = (
-        sizes[0]["group"][int(unequal[0])],
-        sizes[0]["len"][int(unequal[0])],
-        sizes[1]["len"][int(unequal[0])],
-    )
-    return f"{len(unequal):,} groups have other numbers of answers, such as {name} with {a} and {b}"
+    place = int(unequal[0])
+    a, b = sizes[0]["len"][place], sizes[1]["len"][place]
+    such = f"such as {sizes[0]['group'][place]!s} with {a} and {b}"
+    return f"{len(unequal):,} groups have other numbers of answers, {such}"
 
 
 # --- differences --------------------------------------------------------------------------------------------
@@ -335,19 +333,21 @@ def _row(named: _Named, one: Aligned, other: Aligned, seed: int) -> Row:
     complete = block.complete & other.block.complete
     counted = found.groups if found else 0
     before, after = broken(block), broken(other.block)
-    values = (
-        (found.first, found.second, found.difference, found.low, found.high, found.interval, found.p, found.test)
-        if found
-        else (None,) * 8
-    )
     return Row(
-        block.suite,
-        block.task,
-        block.kind,
-        metric.name,
-        metric.given,
-        metric.better,
-        *values,
+        suite=block.suite,
+        task=block.task,
+        kind=block.kind,
+        metric=metric.name,
+        given=metric.given,
+        better=metric.better,
+        first=found.first if found else None,
+        second=found.second if found else None,
+        difference=found.difference if found else None,
+        low=found.low if found else None,
+        high=found.high if found else None,
+        interval=found.interval if found else None,
+        p=found.p if found else None,
+        test=found.test if found else None,
         groups=block.groups,
         counted=counted,
         not_applicable=int(complete.sum()) - counted,

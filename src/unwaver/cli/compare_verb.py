@@ -78,7 +78,7 @@ def command(
         _print(comparison, limit, console)
     tests = sum(row.p is not None for c in found for row in c.rows)
     console.print(
-        f"p is corrected for {tests} tests (Holm); below {alpha:g} there is a difference.",
+        f"p is corrected for {tests} test{'' if tests == 1 else 's'} (Holm): below {alpha:g} it is better or worse.",
         style="dim",
         markup=False,
     )
@@ -97,7 +97,7 @@ def _print(comparison: Comparison, limit: int, console: Console) -> None:
         title = f"{second.name} against {first.name}"
     console.print(Text(safe(title), style="bold"))
     print_rows([_NUMBERS, *map(_numbers, comparison.rows)], console)
-    print_rows([_COUNTS, *map(_counts, comparison.rows)], console)
+    print_rows(_counts(comparison.rows), console)
     counts = summary(comparison.rows)
     if len(comparison.rows) > 1:
         ways = list(dict.fromkeys(way for of_kind in counts.values() for way in of_kind))
@@ -109,7 +109,6 @@ def _print(comparison: Comparison, limit: int, console: Console) -> None:
 
 
 _NUMBERS = ["relation", "metric", "first", "second", "diff.", "95 % interval", "p", "verdict"]
-_COUNTS = ["relation", "groups", "n/a", "missing", "unreadable", "acc. first", "second", "broken", "fixed"]
 
 
 def _numbers(row: Row) -> list[str]:
@@ -124,17 +123,28 @@ def _numbers(row: Row) -> list[str]:
         signed(row.difference),
         "–" if row.low is None else f"{signed(row.low)} – {signed(row.high)}",
         "–" if row.p_holm is None else "<.001" if row.p_holm < 0.001 else f"{row.p_holm:.3f}",
-        row.verdict or "–",
+        "–" if row.verdict in (None, "no difference") else str(row.verdict),
     ]
 
 
-def _counts(row: Row) -> list[str]:
+def _counts(rows: Sequence[Row]) -> list[list[str]]:
+    """What the numbers rest on; missing and unreadable answers only where there are any."""
     from unwaver.show import percent
 
-    unreadable = "/".join(f"{n:,}" for n in row.unreadable)
-    counts = [f"{row.counted:,}", f"{row.not_applicable:,}", f"{row.missing:,}", unreadable]
-    changed = [f"{len(row.broken):,}", f"{len(row.fixed):,}"]
-    return [f"{row.task}/{row.kind}", *counts, *map(percent, row.accuracy), *changed]
+    columns: dict[str, list[str]] = {
+        "relation": [f"{row.task}/{row.kind}" for row in rows],
+        "groups": [f"{row.counted:,}" for row in rows],
+        "n/a": [f"{row.not_applicable:,}" for row in rows],
+    }
+    if any(row.missing for row in rows):
+        columns["missing"] = [f"{row.missing:,}" for row in rows]
+    if any(any(row.unreadable) for row in rows):
+        columns["unreadable"] = [f"{row.unreadable[0]:,}, {row.unreadable[1]:,}" for row in rows]
+    columns["acc. first"] = [percent(row.accuracy[0]) for row in rows]
+    columns["second"] = [percent(row.accuracy[1]) for row in rows]
+    columns["broken"] = [f"{len(row.broken):,}" for row in rows]
+    columns["fixed"] = [f"{len(row.fixed):,}" for row in rows]
+    return [list(columns), *map(list, zip(*columns.values(), strict=True))]
 
 
 def signed(value: float | None) -> str:
