@@ -279,7 +279,7 @@ def _other_sizes(one: pl.DataFrame, other: pl.DataFrame) -> str | None:
         return None
     place = int(unequal[0])
     a, b = sizes[0]["len"][place], sizes[1]["len"][place]
-    such = f"such as {sizes[0]['group'][place]!s} with {a} and {b}"
+    such = f"such as {_names(one)[place]} with {a} and {b}"
     return f"{len(unequal):,} groups have other numbers of answers, {such}"
 
 

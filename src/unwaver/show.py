@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 COLUMNS = 8  # of the short table, before the counts of what went wrong
-LEFT = ("relation", "metric", "model", "part", "side", "id", "flags")  # columns of words
+LEFT = ("relation", "metric", "model", "part", "side", "id", "flags", "bar", "verdict", "is")  # columns of words
 ARROW = {"low": " ↓", "high": " ↑", "": ""}
 # control characters (ANSI sequences begin with one) and those that turn the direction of text
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -78,7 +78,7 @@ def command(
         _print(comparison, limit, console)
     tests = sum(row.p is not None for c in found for row in c.rows)
     console.print(
-        f"p is corrected for {tests} test{'' if tests == 1 else 's'} (Holm): below {alpha:g} it is better or worse.",
+        f"p is corrected for {tests} tests (Holm): below {alpha:g} it is better or worse.",
         style="dim",
         markup=False,
     )
@@ -108,7 +108,7 @@ def _print(comparison: Comparison, limit: int, console: Console) -> None:
         console.print(Text(safe(line), style="yellow"), soft_wrap=True)
 
 
-_NUMBERS = ["relation", "metric", "first", "second", "diff.", "95 % interval", "p", "verdict"]
+_NUMBERS = ["relation", "metric", "first", "second", "diff.", "95 % interval", "p", "is"]
 
 
 def _numbers(row: Row) -> list[str]:
@@ -121,7 +121,7 @@ def _numbers(row: Row) -> list[str]:
         percent(row.first),
         percent(row.second),
         signed(row.difference),
-        "–" if row.low is None else f"{signed(row.low)} – {signed(row.high)}",
+        "–" if row.low is None else f"{signed(row.low)}, {signed(row.high)}",
         "–" if row.p_holm is None else "<.001" if row.p_holm < 0.001 else f"{row.p_holm:.3f}",
         "–" if row.verdict in (None, "no difference") else str(row.verdict),
     ]
