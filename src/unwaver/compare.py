@@ -272,7 +272,7 @@ def _other_sizes(one: pl.DataFrame, other: pl.DataFrame) -> str | None:
     """Some metrics grow with the number of variants, and none is paired where it differs: never across other k."""
     if "keep" in one.columns and "keep" in other.columns and one["keep"].max() is not None:
         ks = one["keep"].max(), other["keep"].max()
-        return None if ks[0] == ks[1] else f"k is {ks[0]} and {ks[1]}"
+        return None if ks[0] == ks[1] else f"k is {ks[0]!r} and {ks[1]!r}"
     sizes = [rows.group_by("group", maintain_order=True).len() for rows in (one, other)]
     unequal = np.flatnonzero(sizes[0]["len"].to_numpy() != sizes[1]["len"].to_numpy())
     if not len(unequal):

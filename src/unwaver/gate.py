@@ -1,7 +1,7 @@
 """Does a run meet its bars? Pass, fail or undecided, each bar for each suite/task/kind and model.
 
-A bar is met if the one-sided confidence limit of the value is on its good side, missed if the other limit is on its
-bad side; else more groups are needed. So a pass is wrong with probability alpha at most, and so is a fail.
+A bar is met if the one-sided confidence limit of the value is on its good side, missed if the other limit is on
+its bad side; else more groups are needed. So a pass is wrong with probability alpha at most, and so is a fail.
 A metric that is not there, or has no value, fails.
 """
 
@@ -130,11 +130,17 @@ def read_bars(path: Path) -> tuple[list[Bar], float | None]:
     return bars, alpha
 
 
+_WAYS: tuple[Way, ...] = ("max", "min", "max_drop")
+
+
 def _bars_in(where: str, table: Mapping[str, Any], path: Path) -> Iterator[Bar]:
-    for way, given in table.items():
-        if way not in ("max", "min", "max_drop"):
-            hint = near(way, ("max", "min", "max_drop"))
-            raise DataError(f'["{where}"]: "{way}" is not known', file=path, hint=hint)
+    for name in table:
+        if name not in _WAYS:
+            raise DataError(f'["{where}"]: "{name}" is not known', file=path, hint=near(name, _WAYS))
+    for way in _WAYS:
+        if way not in table:
+            continue
+        given = table[way]
         metrics = {LEADING: given} if way == "max_drop" and not isinstance(given, dict) else given
         if not isinstance(metrics, dict):
             raise DataError(f'["{where}"]: {way} = {given!r}', file=path, hint=f"{way} = {{tau = 0.1}}")
@@ -258,7 +264,9 @@ def _decided(check: Check, value: float, bar: float, *, at_most: bool, alpha: fl
         return replace(check, verdict="fail", reason=f"the {limit} is {100 * bad:.1f} %")
     more = further_groups(check, value, bar, alpha)
     needed = (
-        f"about {more:,} more groups would decide" if more else "no number of groups would decide at this value"
+        f"about {more:,} more group{'s' * (more > 1)} would decide"
+        if more
+        else "no number of groups would decide at this value"
     )
     return replace(check, verdict="undecided", reason=needed, further_groups=more)
 
@@ -288,11 +296,11 @@ def _clusters_needed(value: float, bar: float, clusters: int, alpha: float, *, d
         if drop:  # no cluster differs in another way: see unwaver.paired
             others = 1 - alpha ** (1 / n)
             end = (1 - others) * value + (others if value < bar else -others)
-            return end <= bar if value < bar else end > bar
+            return bool(end <= bar) if value < bar else bool(end > bar)
         hits = value * n
         if value < bar:
-            return float(betaincinv(hits + 1, n - hits, 1 - alpha)) <= bar if hits < n else False
-        return float(betaincinv(hits, n - hits + 1, alpha)) > bar if hits > 0 else False
+            return hits < n and float(betaincinv(hits + 1, n - hits, 1 - alpha)) <= bar
+        return hits > 0 and float(betaincinv(hits, n - hits + 1, alpha)) > bar
 
     low, high = float(clusters), 2.0 * clusters
     while not decides(high):
@@ -507,4 +515,5 @@ def shown_value(check: Check) -> str:
 
 def as_line(check: Check) -> str:
     counts = f"{check.counted:,} of {check.groups:,} groups, accuracy {_percent(check.accuracy)} %"
-    return f"{check.verdict}: {check.case} · {check.model}: {check.bar}: {shown_value(check)}; {check.reason} ({counts})"
+    about = f"{check.verdict}: {check.case} · {check.model}: {check.bar}"
+    return f"{about}: {shown_value(check)}; {check.reason} ({counts})"

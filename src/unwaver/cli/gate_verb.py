@@ -52,8 +52,8 @@ def command(
 ) -> None:
     """Does a run meet its bars? PATH is a run folder, a table or a log. No model is asked.
 
-    Pass: the one-sided confidence limit is within the bar. Fail: the other limit is beyond it. Else undecided, with
-    the number of groups that would decide. Bars given here hold for everything that has the metric.
+    Pass: the one-sided confidence limit is within the bar. Fail: the other limit is beyond it. Else undecided,
+    with the number of groups that would decide. Bars given here hold for everything that has the metric.
 
     \b
     Exit codes: 0 pass, 1 fail or undecided, 2 bad input.
@@ -106,9 +106,14 @@ def _print(checks: list[Check], alpha: float) -> None:
 
     console = Console(highlight=False)
     several = len({(c.model, c.method) for c in checks}) > 1
+    suites = {c.suite for c in checks if c.suite}
+
+    def about(check: Check) -> str:
+        return check.case.removeprefix(f"{check.suite}/") if len(suites) == 1 and check.suite else check.case
+
     header = ["relation", "bar", "%", "limits", "acc.", "groups", "verdict"]
     rows = [
-        [c.case, c.bar, percent(c.value), limits(c), percent(c.accuracy), f"{c.counted:,}", c.verdict]
+        [about(c), c.bar, percent(c.value), limits(c), percent(c.accuracy), f"{c.counted:,}", c.verdict]
         for c in checks
     ]
     if several:
@@ -117,9 +122,9 @@ def _print(checks: list[Check], alpha: float) -> None:
             row.insert(1, check.model)
     print_rows([header, *rows], console)
     for check in checks:
-        if check.verdict != "pass":
-            about = f"{check.case}{f' ({check.model})' if several else ''}"
-            console.print(Text(safe(f"{about}: {check.bar}: {check.reason}"), style="yellow"), soft_wrap=True)
+        if check.verdict == "undecided" or check.value is None:
+            name = f"{about(check)}{f' ({check.model})' if several else ''}"
+            console.print(Text(safe(f"{name}: {check.bar}: {check.reason}"), style="yellow"), soft_wrap=True)
     style = {"pass": "green", "fail": "red", "undecided": "yellow"}[overall(checks)]
     console.print(Text(f"{overall(checks)}", style=f"bold {style}"))
     console.print(f"Limits are one-sided at {100 * (1 - alpha):g} %.", style="dim", markup=False)
