@@ -59,6 +59,7 @@ class Block:
     text: pl.Series | None = None
     embedding_distance: pl.Series | None = None
     right_by: pl.Series | None = None  # how free text was judged
+    sequential: bool = False  # how many were asked follows from what was answered
     # by "agree_<agreement>@<threshold>": in each row its values with all rows of the group, in their order
     agree: Mapping[str, pl.Series] = field(default_factory=dict)
 
@@ -200,6 +201,7 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         text=frame["text"] if "text" in frame.columns else None,
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,
+        sequential="sequential" in frame.columns,
         agree={name: frame[name] for name in frame.columns if name.startswith("agree_")},
     )
 

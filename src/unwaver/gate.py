@@ -26,6 +26,7 @@ Way = Literal["max", "min", "max_drop"]
 EVERYWHERE = "*"
 LEADING = "*"  # the leading metric of each suite/task/kind
 MOST_GROUPS = 10_000_000
+FEWEST = 20  # a bootstrap over fewer clusters decides nothing
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,9 @@ class Bar:
     where: str = EVERYWHERE
 
     def __str__(self) -> str:
-        metric = "leading metric" if self.metric == LEADING else self.metric
         if self.way == "max_drop":
-            return f"{metric} worse by at most {self.value:g}"
-        return f"{metric} {'<=' if self.way == 'max' else '>='} {self.value:g}"
+            return f"drop{f' {self.metric}' if self.metric != LEADING else ''} <= {self.value:g}"
+        return f"{self.metric} {'<=' if self.way == 'max' else '>='} {self.value:g}"
 
 
 @dataclass(frozen=True)
@@ -194,17 +194,13 @@ def gate(
     absolute = [bar for bar in bars if bar.way != "max_drop"]
     checks: list[Check] = []
     for side in sides:
-        found = list(_absolute(side, absolute, alpha, seed))
+        made = list(_absolute(side, absolute, alpha, seed))
         if baseline:
             other = _baseline_of(side, baseline)
-            found += _drops(other, side, drops, alpha, seed, common=common, allow_different=allow_different)
-        used = {check.bar + check.where for check in found}
-        found += [
-            _nothing(bar, side)
-            for bar in bars
-            if str(bar) + bar.where not in used and not _is_hidden(bar, side, bars)
-        ]
-        checks += found
+            made += _drops(other, side, drops, alpha, seed, common=common, allow_different=allow_different)
+        used = {id(bar) for bar, _ in made}
+        checks += [check for _, check in made]
+        checks += [_nothing(bar, side) for bar in bars if id(bar) not in used and not _is_hidden(bar, side, bars)]
     return checks
 
 
@@ -214,7 +210,7 @@ def overall(checks: Sequence[Check]) -> Verdict:
     return "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
 
 
-def _absolute(side: Side, bars: Sequence[Bar], alpha: float, seed: int) -> Iterator[Check]:
+def _absolute(side: Side, bars: Sequence[Bar], alpha: float, seed: int) -> Iterator[tuple[Bar, Check]]:
     for part in blocks_of(side.frame):
         block = block_of(part)
         chosen = _bars_for((block.suite, block.task, block.kind), bars)
@@ -226,9 +222,9 @@ def _absolute(side: Side, bars: Sequence[Bar], alpha: float, seed: int) -> Itera
                 found.setdefault(m.metric.name, m)
         for bar in chosen:
             if bar.metric in found:
-                yield _check(found[bar.metric], bar, block, alpha, seed)
+                yield bar, _check(found[bar.metric], bar, block, alpha, seed)
             elif bar.where != EVERYWHERE:  # one that is for everything is for what has this metric
-                yield _missing(bar, block, f"it has no {bar.metric}: {near(bar.metric, found)}")
+                yield bar, _missing(bar, block, f"it has no {bar.metric}: {near(bar.metric, found)}")
 
 
 def _check(measured: Measured, bar: Bar, block: Block, alpha: float, seed: int) -> Check:
@@ -253,6 +249,10 @@ def _check(measured: Measured, bar: Bar, block: Block, alpha: float, seed: int) 
 def _decided(check: Check, value: float, bar: float, *, at_most: bool, alpha: float) -> Check:
     assert check.low is not None
     assert check.high is not None
+    if check.interval == "bootstrap" and check.clusters < FEWEST:
+        lacking = math.ceil((FEWEST - check.clusters) * check.counted / check.clusters)
+        reason = f"{check.clusters} independent clusters are too few: about {lacking:,} more groups are needed"
+        return replace(check, verdict="undecided", reason=reason, further_groups=lacking)
     limit = f"one-sided {100 * (1 - alpha):g} % limit"
     good, bad = (check.high, check.low) if at_most else (check.low, check.high)
     if good <= bar if at_most else good >= bar:
@@ -380,7 +380,7 @@ def _baseline_of(side: Side, baseline: Sequence[Side]) -> Side:
 
 def _drops(
     old: Side, new: Side, bars: Sequence[Bar], alpha: float, seed: int, *, common: bool, allow_different: bool
-) -> Iterator[Check]:
+) -> Iterator[tuple[Bar, Check]]:
     one, other, _ = paired(old, new, common=common, allow_different=allow_different)
     for before, after in zip(one, other, strict=True):
         block = after.block
@@ -389,9 +389,9 @@ def _drops(
         for bar in _bars_for((block.suite, block.task, block.kind), bars):
             found = (leading_of(named) if named else None) if bar.metric == LEADING else of_metric.get(bar.metric)
             if found is not None:
-                yield _drop(found.one, found.other, bar, block, alpha, seed)
+                yield bar, _drop(found.one, found.other, bar, block, alpha, seed)
             elif bar.where != EVERYWHERE:
-                yield _missing(bar, block, f"it has no {bar.metric}: {near(bar.metric, of_metric)}")
+                yield bar, _missing(bar, block, f"it has no {bar.metric}: {near(bar.metric, of_metric)}")
 
 
 def _drop(before: Measured, after: Measured, bar: Bar, block: Block, alpha: float, seed: int) -> Check:
@@ -409,7 +409,8 @@ def _drop(before: Measured, after: Measured, bar: Bar, block: Block, alpha: floa
         seed=seed,
         level=1 - 2 * alpha,
     )
-    check = replace(_missing(bar, block, "it has no value in both"), metric=metric.name)
+    named = replace(bar, metric=metric.name)
+    check = _missing(named, block, "it has no value in both")
     if found is None:
         return check
     check = replace(_counts(check, block, found.groups), value=found.second, baseline=found.first)

@@ -78,8 +78,8 @@ def difference(
 def _interval(
     a: Floats, b: Floats, reduce: Reduce, share: bool, seed: int, level: float
 ) -> tuple[float | None, float | None, str | None]:
-    """Where all clusters differ alike (not at all, say), a bootstrap has no width. But then the share of clusters
-    that differ in another way has an exact upper limit, and it is they that could move the difference."""
+    """A bootstrap knows nothing of what it has not seen. Where no cluster rose (or none fell, or none did either),
+    the share of those that would has an exact upper limit, and by so much they could move the difference."""
     width, units = a.shape[1], len(a)
 
     def drawn(sums: Floats) -> Floats:
@@ -87,12 +87,17 @@ def _interval(
 
     total = float(drawn(np.hstack([a, b]).sum(axis=0)))
     low, high = bootstrap(np.hstack([a, b]), drawn, seed, level) if units > 1 else (total, total)
-    if low < high:
-        return min(low, total), max(high, total), "bootstrap"
+    interval = "bootstrap" if low < high else "exact"
     if not share:
-        return None, None, None
-    others = binomial(0, units, level)[1]
-    return (1 - others) * total - others, (1 - others) * total + others, "exact"
+        return (min(low, total), max(high, total), interval) if low < high else (None, None, None)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        each = drawn(np.hstack([a, b]))
+    unseen = binomial(0, units, level)[1]
+    if not (each > 0).any() or interval == "exact":
+        high = max(high, (1 - unseen) * total + unseen)
+    if not (each < 0).any() or interval == "exact":
+        low = min(low, (1 - unseen) * total - unseen)
+    return min(low, total), max(high, total), interval
 
 
 def mcnemar(up: int, down: int) -> float:

@@ -174,7 +174,12 @@ def read_folder(
     for number, model in enumerate(record["models"]):
         found = {**answers_of(keys.get(number, {}), store), **judged}
         own = _without(groups, review, found, words, config) if review else groups
-        frames.append(frame_of(own, found, words, config, model=model["name"], method=model["method"]))
+        frame = frame_of(own, found, words, config, model=model["name"], method=model["method"])
+        if record.get("until"):
+            from unwaver.until import marked
+
+            frame = marked(frame, record["until"], number, groups)
+        frames.append(frame)
     store.close()
     return _compared_again(frames, groups, agree or config.agree, judged, place), record, config
 

@@ -73,7 +73,7 @@ class Measured:
         )
         if m.known:
             return replace(found, low=None, high=None, interval=None)
-        if block.not_needed.any():  # asking stopped when the answers were clear: a plain interval is too narrow
+        if block.sequential:
             from unwaver.sequential import after_stopping
 
             return after_stopping(found, self.values, block.cluster, level, is_mean=self.is_mean)

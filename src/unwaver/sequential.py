@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unwaver.stats import Estimate, Floats, Ints, sums_by
 
@@ -66,15 +67,28 @@ def interval(sums: Floats, counts: Floats, largest: int, level: float) -> tuple[
     """The means that cannot be doubted: they hold the true one at all times together with this probability."""
     needed = np.log(2 / (1 - level))
     means = np.linspace(0, 1, STEPS + 1)
-    low = log_capital(sums, counts, means, largest, below=False) < needed
-    high = log_capital(sums, counts, means, largest, below=True) < needed
-    # between two steps nothing was tried: one step outwards is safe
-    first, last = np.flatnonzero(low)[0], np.flatnonzero(high)[-1]
-    return float(means[max(first - 1, 0)]), float(means[min(last + 1, STEPS)])
+
+    def doubted(tried: Floats | float, below: bool) -> NDArray[np.bool_]:
+        return np.asarray(log_capital(sums, counts, tried, largest, below=below) >= needed)
+
+    def end(outer: float, inner: float, below: bool) -> float:
+        """By bisection between a mean that is doubted and one that is not."""
+        if not doubted(outer, below)[0]:
+            return outer
+        for _ in range(40):
+            middle = (outer + inner) / 2
+            outer, inner = (middle, inner) if doubted(middle, below)[0] else (outer, middle)
+        return outer
+
+    first = int(np.flatnonzero(~doubted(means, False))[0])
+    last = int(np.flatnonzero(~doubted(means, True))[-1])
+    low = end(float(means[max(first - 1, 0)]), float(means[first]), False)
+    return low, end(float(means[min(last + 1, STEPS)]), float(means[last]), True)
 
 
 def after_stopping(found: Estimate, values: Floats, clusters: Ints, level: float, *, is_mean: bool) -> Estimate:
-    """An estimate from groups that were asked until something was clear. Only a mean has an interval then."""
+    """An estimate from groups that were asked until something was clear: a plain interval would be too narrow.
+    Only a mean has an interval then."""
     if found.value is None or not is_mean:
         return replace(found, low=None, high=None, interval=None)
     sums, counts = by_cluster(values, clusters)

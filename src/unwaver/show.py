@@ -218,8 +218,16 @@ def remarks(result: Result) -> list[str]:
     if failed:
         again = " The same command asks them again." if result.folder else ""
         lines.append(f"{failed:,} groups could not be scored: calls failed.{again}")
+    not_needed = sum(s.not_needed for s in leading)
+    not_asked -= not_needed
     if not_asked:
         lines.append(f"{not_asked:,} groups could not be scored: not every item was asked or answered.")
+    if until := result.run.get("until"):
+        from unwaver.until import as_lines
+
+        lines += as_lines(until)
+    elif not_needed:
+        lines.append(f"{not_needed:,} groups were not asked: a verdict was certain without them.")
     return lines + _notes(result.run.get("notes", {}))
 
 

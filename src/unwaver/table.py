@@ -49,6 +49,7 @@ OPTIONAL: dict[str, Any] = {
     "epsilon": pl.Float64,  # an upper limit of the share of wrong variants
     "text": pl.String,  # what differs between original and variants
     "embedding_distance": pl.Float64,  # of a variant to its original
+    "sequential": pl.Boolean,  # true: how many groups were asked follows from what was answered
     "right_by": pl.String,  # how free text was judged: rouge1, contains
 }
 ROUGE1, CONTAINS = "rouge1", "contains"
