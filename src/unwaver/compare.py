@@ -163,6 +163,11 @@ def paired(
     one, other = _by_case(first), _by_case(second)
     shared = _shared(first, second, one, other, common)
     remarks = _unequal(one, other, shared) if common else []
+    remarks += [
+        f"{side.name} was asked until a verdict was certain: p and intervals are too sure of themselves"
+        for side in (first, second)
+        if "sequential" in side.frame.columns
+    ]
     differences = _other_settings(first, second)
     if different := _other_texts(first, second, shared):
         differences.append(different)

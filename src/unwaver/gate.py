@@ -415,6 +415,9 @@ def _drop(before: Measured, after: Measured, bar: Bar, block: Block, alpha: floa
         return check
     check = replace(_counts(check, block, found.groups), value=found.second, baseline=found.first)
     check = replace(check, missing=int((~(block.complete & before.block.complete)).sum()) - check.not_needed)
+    if block.sequential or before.block.sequential:
+        reason = "a run with --until has no fixed number of groups: compare whole runs"
+        return replace(check, verdict="undecided", reason=reason)
     if found.low is None or found.high is None:
         return replace(check, verdict="undecided", reason="the difference has no interval")
     worse, low, high = found.difference, found.low, found.high

@@ -8,6 +8,7 @@ Nothing of unwaver is imported until a test uses it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ class Consistency:
 
     def assert_consistent(
         self,
-        model: str | Model,
+        model: str | Model | Callable[..., Any],
         suites: str | Path | list[str],
         *,
         bars: str | Path | None = None,
@@ -42,8 +43,9 @@ class Consistency:
     ) -> Result:
         """Run the model on the suites and fail unless every bar is met: what `unwaver run` and `unwaver gate` do.
 
-        Bars are max_METRIC and min_METRIC, or a TOML file. Undecided is a failure, too, unless it is allowed. Other
-        options are those of unwaver.run; answers are kept for one test alone unless `out` or `store` says where.
+        A model is what unwaver.run takes, or a function as for python/module:function. Bars are max_METRIC and
+        min_METRIC, or a TOML file. Undecided is a failure, too, unless it is allowed. Other options are those of
+        unwaver.run; answers are kept for one test alone unless `out` or `store` says where.
         """
         __tracebackhide__ = True
         import unwaver
@@ -62,15 +64,27 @@ class Consistency:
             chosen.append(gate.Bar("max_drop", gate.LEADING, max_drop))
         options.setdefault("out", str(self._folder / "unwaver"))
         named = [str(suites)] if isinstance(suites, str | Path) else list(suites)
-        result = unwaver.run(named, model, **options)
+        alpha = 0.05 if alpha is None else alpha
+        result = unwaver.run(named, _as_model(model), alpha=alpha, **options)
         assert result.folder is not None
         checks = gate.gate(
             sides_of(result.folder),
             chosen,
             baseline=sides_of(Path(baseline)) if baseline else (),
-            alpha=0.05 if alpha is None else alpha,
+            alpha=alpha,
         )
         if not gate.is_met(checks, allow_undecided):
             lines = [gate.as_line(check) for check in checks if check.verdict != "pass"]
             pytest.fail("\n".join([f"not consistent enough: {gate.overall(checks)}", *lines]), pytrace=False)
         return result
+
+
+def _as_model(model: Any) -> Any:
+    """A plain function becomes a model that is never answered for from an earlier run."""
+    from unwaver.types import Model
+
+    if isinstance(model, str | Model) or not callable(model):
+        return model
+    from unwaver.models.python import PythonModel
+
+    return PythonModel(getattr(model, "__name__", "function"), model, "", 64)

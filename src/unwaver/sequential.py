@@ -14,7 +14,7 @@ mean is over those to which it applies.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,23 +27,35 @@ FRACTIONS = np.geomspace(0.01, 0.9, 10)  # of what may be staked without ruin
 STEPS = 1000  # of the means that an interval tries
 
 
-def log_capital(sums: Floats, counts: Floats, mean: Floats | float, largest: int, *, below: bool) -> Floats:
-    """The log of what doubting this mean has earned, betting that the true one is below it (or above).
+class Seen(NamedTuple):
+    """Clusters that were asked: the sum of values, the number of groups to which the metric applies, and how many
+    clusters are like that."""
 
-    One sum of values and one number of groups for each cluster; several means give several results.
-    """
-    means = np.clip(np.atleast_1d(np.asarray(mean, dtype=np.float64)), 1e-9, 1 - 1e-9)
+    sums: Floats
+    counts: Floats
+    alike: Floats
+
+
+def seen(sums: Floats, counts: Floats) -> Seen:
+    """One sum and one count for each cluster: [0, 1, 0], [1, 1, 1] -> two clusters of (0, 1) and one of (1, 1)."""
     rows, alike = np.unique(np.column_stack([sums, counts]), axis=0, return_counts=True)
-    gain = (rows[:, 0] - means[:, None] * rows[:, 1]) / largest
+    return Seen(rows[:, 0], rows[:, 1], alike.astype(np.float64))
+
+
+def log_capital(seen: Seen, mean: Floats | float, largest: int, *, below: bool) -> Floats:
+    """The log of what doubting this mean has earned, betting that the true one is below it (or above); several
+    means give several results. `largest` is the number of groups of the largest cluster."""
+    means = np.clip(np.atleast_1d(np.asarray(mean, dtype=np.float64)), 1e-9, 1 - 1e-9)
+    gain = (seen.sums - means[:, None] * seen.counts) / largest
     gain = -gain / (1 - means[:, None]) if below else gain / means[:, None]
-    logs = np.log1p(FRACTIONS[:, None, None] * gain) @ alike.astype(np.float64)
+    logs = np.log1p(FRACTIONS[:, None, None] * gain) @ seen.alike
     top = logs.max(axis=0)
     return np.asarray(top + np.log(np.exp(logs - top).mean(axis=0)))
 
 
 def verdict(
-    least: tuple[Floats, Floats],
-    most: tuple[Floats, Floats],
+    least: Seen,
+    most: Seen,
     bar: float,
     largest: int,
     alpha: float,
@@ -52,30 +64,29 @@ def verdict(
 ) -> Verdict:
     """Is the mean at most (at least) the bar? Wrong with probability alpha at most, whenever one asks.
 
-    `least` and `most` are sums and counts by cluster with the least and the greatest value that a missing answer
-    could have had.
+    `least` and `most` are what was seen, with the least and the greatest value that missing answers could have.
     """
     needed = np.log(1 / alpha)
-    is_below = float(log_capital(*most, bar, largest, below=True)[0]) >= needed
-    is_above = float(log_capital(*least, bar, largest, below=False)[0]) >= needed
+    is_below = float(log_capital(most, bar, largest, below=True)[0]) >= needed
+    is_above = float(log_capital(least, bar, largest, below=False)[0]) >= needed
     if is_below == is_above:
         return "undecided"
     return "pass" if is_below == at_most else "fail"
 
 
-def interval(sums: Floats, counts: Floats, largest: int, level: float) -> tuple[float, float]:
+def interval(seen: Seen, largest: int, level: float) -> tuple[float, float]:
     """The means that cannot be doubted: they hold the true one at all times together with this probability."""
     needed = np.log(2 / (1 - level))
     means = np.linspace(0, 1, STEPS + 1)
 
     def doubted(tried: Floats | float, below: bool) -> NDArray[np.bool_]:
-        return np.asarray(log_capital(sums, counts, tried, largest, below=below) >= needed)
+        return np.asarray(log_capital(seen, tried, largest, below=below) >= needed)
 
     def end(outer: float, inner: float, below: bool) -> float:
         """By bisection between a mean that is doubted and one that is not."""
         if not doubted(outer, below)[0]:
             return outer
-        for _ in range(40):
+        for _ in range(30):
             middle = (outer + inner) / 2
             outer, inner = (middle, inner) if doubted(middle, below)[0] else (outer, middle)
         return outer
@@ -91,8 +102,7 @@ def after_stopping(found: Estimate, values: Floats, clusters: Ints, level: float
     Only a mean has an interval then."""
     if found.value is None or not is_mean:
         return replace(found, low=None, high=None, interval=None)
-    sums, counts = by_cluster(values, clusters)
-    low, high = interval(sums, counts, int(np.bincount(clusters).max()), level)
+    low, high = interval(seen(*by_cluster(values, clusters)), int(np.bincount(clusters).max()), level)
     return replace(found, low=min(low, found.value), high=max(high, found.value), interval="sequence")
 
 

@@ -183,7 +183,7 @@ class Until:
         """Add what a wave has told, as far as it was asked, and see whether that is enough."""
         import numpy as np
 
-        from unwaver.sequential import verdict
+        from unwaver.sequential import seen, verdict
 
         groups = [group for cluster in wave for group in cluster]
         frame = self._frame(groups, self._panel.answers(tested, store, groups))
@@ -203,7 +203,7 @@ class Until:
             run.most.append((total + missing, applies + missing))
             run.asked += 1
         if run.asked:
-            least, most = (tuple(np.array(side, dtype=np.float64).T) for side in (run.least, run.most))
+            least, most = (seen(*np.array(side, dtype=np.float64).T) for side in (run.least, run.most))
             largest = max(map(len, run.clusters))
             run.verdict = verdict(
                 least, most, self._bar.value, largest, self._config.alpha, at_most=self._bar.at_most
