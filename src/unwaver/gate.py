@@ -285,7 +285,7 @@ def further_groups(check: Check, value: float, bar: float, alpha: float) -> int 
         clusters = check.clusters * (width / (bar - value)) ** 2
     if clusters is None or clusters * each > MOST_GROUPS:
         return None
-    return max(1, math.ceil(clusters * each) - check.counted)
+    return max(1, math.ceil(math.ceil(clusters) * each) - check.counted)
 
 
 def _clusters_needed(value: float, bar: float, clusters: int, alpha: float, *, drop: bool) -> float | None:
