@@ -24,7 +24,7 @@ from unwaver.result import Result
 from unwaver.select import Selection, select
 from unwaver.store import Store
 from unwaver.types import Group, Model, Request
-from unwaver.until import Until, by_case, marked
+from unwaver.until import Until, by_case, in_order, marked
 from unwaver.variants.judges import SELF, judges_for, parse_judge
 from unwaver.variants.paraphrase import is_model
 
@@ -100,6 +100,8 @@ class Run:
             names |= {f"embedding/{self.config.encoder}"} if self.config.encoder else set()
         judges = {name: open_judge(self.config, name) for name in sorted(names)}
         panel = Panel(self.models, judges, self.renderer, self.config.replicates, self.config.normalise)
+        if self.config.until:  # a budget may end a wave: what is asked of it must be random, too
+            groups = [g for case in by_case(groups).values() for c in in_order(case, self.config.seed) for g in c]
         panel.plan(groups)
         return panel
 
