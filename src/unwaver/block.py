@@ -130,7 +130,8 @@ class Metric:
     value is given, not estimated, and has no interval. `of_test`: the groups are those of `block.test`.
     `any_of`: the share of groups where any of so many variants breaks the relation; it gets bounds where wrong
     variants may be among them. `by_weight` stands for a value that is no function of sums: it gets a row of
-    weights, one a group, for each draw.
+    weights, one a group, for each draw. `each` makes of `values` those whose mean the metric is, where `reduce` is
+    not the mean itself but does the same to the mean: such a metric can be asked for with --until.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Metric:
     of_test: bool = False
     any_of: int = 0
     by_weight: Reduce | None = None
+    each: Reduce | None = None
 
 
 def block_of(frame: pl.DataFrame) -> Block:

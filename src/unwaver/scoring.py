@@ -61,10 +61,14 @@ class Measured:
         return int((~np.isnan(values if values.ndim == 1 else values.sum(axis=1))).sum())
 
     @property
-    def is_mean(self) -> bool:
-        """A mean of one value between 0 and 1 for each group."""
+    def mean_of(self) -> Floats | None:
+        """One value between 0 and 1 for each group, if the metric is the mean of such."""
         m = self.metric
-        return m.share and m.reduce is None and m.by_weight is None and not m.known and not m.of_test
+        if not m.share or m.by_weight or m.known or m.of_test:
+            return None
+        if m.each is not None:
+            return m.each(self.values)
+        return self.values if m.reduce is None else None
 
     def estimate(self, seed: int = 0, level: float = LEVEL) -> Estimate:
         m, block = self.metric, self.block
@@ -76,7 +80,7 @@ class Measured:
         if block.sequential:
             from unwaver.sequential import after_stopping
 
-            return after_stopping(found, self.values, block.cluster, level, is_mean=self.is_mean)
+            return after_stopping(found, self.mean_of, block.cluster, level)
         return found
 
 

@@ -97,10 +97,10 @@ def interval(seen: Seen, largest: int, level: float) -> tuple[float, float]:
     return low, end(float(means[min(last + 1, STEPS)]), float(means[last]), True)
 
 
-def after_stopping(found: Estimate, values: Floats, clusters: Ints, level: float, *, is_mean: bool) -> Estimate:
+def after_stopping(found: Estimate, values: Floats | None, clusters: Ints, level: float) -> Estimate:
     """An estimate from groups that were asked until something was clear: a plain interval would be too narrow.
-    Only a mean has an interval then."""
-    if found.value is None or not is_mean:
+    Only a mean has one then; `values` are what it is the mean of."""
+    if found.value is None or values is None:
         return replace(found, low=None, high=None, interval=None)
     low, high = interval(seen(*by_cluster(values, clusters)), int(np.bincount(clusters).max()), level)
     return replace(found, low=min(low, found.value), high=max(high, found.value), interval="sequence")

@@ -127,7 +127,7 @@ class Until:
             usable, known = set[str](), set[str]()
             for found in self._measured(self._frame(groups[:1], {})):
                 known.add(found.metric.name)
-                if found.is_mean:
+                if found.mean_of is not None:
                     usable.add(found.metric.name)
             if self._bar.metric in usable:
                 continue
@@ -188,14 +188,15 @@ class Until:
         groups = [group for cluster in wave for group in cluster]
         frame = self._frame(groups, self._panel.answers(tested, store, groups))
         found = next(m for m in self._measured(frame) if m.metric.name == self._bar.metric)
-        block = found.block
+        block, of_groups = found.block, found.mean_of
+        assert of_groups is not None
         names = frame["group"].unique(maintain_order=True).to_list()
         told = dict(zip(names, range(block.groups), strict=True))
         for cluster in wave:
             rows = [told[group.id] for group in cluster if group.id in told]
             if any(block.not_asked[row] for row in rows):
                 break  # the budget is spent
-            values = found.values[rows]
+            values = of_groups[rows]
             failed = block.failed[rows]
             applies = int((~np.isnan(values)).sum())
             missing, total = int(failed.sum()), float(np.nansum(values))

@@ -78,7 +78,7 @@ def command(
         _print(comparison, limit, console)
     tests = sum(row.p is not None for c in found for row in c.rows)
     console.print(
-        f"p is corrected for {tests} tests (Holm): below {alpha:g} it is better or worse.",
+        f"p is corrected for {tests} test{'s' * (tests != 1)} (Holm): below {alpha:g} it is better or worse.",
         style="dim",
         markup=False,
     )

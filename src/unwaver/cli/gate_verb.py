@@ -127,4 +127,5 @@ def _print(checks: list[Check], alpha: float) -> None:
             console.print(Text(safe(f"{name}: {check.bar}: {check.reason}"), style="yellow"), soft_wrap=True)
     style = {"pass": "green", "fail": "red", "undecided": "yellow"}[overall(checks)]
     console.print(Text(f"{overall(checks)}", style=f"bold {style}"))
-    console.print(f"Limits are one-sided at {100 * (1 - alpha):g} %.", style="dim", markup=False)
+    of_drops = "; of a drop, of how much worse it is" if any(c.bar.startswith("drop") for c in checks) else ""
+    console.print(f"Limits are one-sided at {100 * (1 - alpha):g} %{of_drops}.", style="dim", markup=False)

@@ -34,8 +34,8 @@ from unwaver.stats import Floats, Reduce, mean
 def metrics(block: Block) -> Iterator[Metric]:
     if block.expect != "bucket":
         return
-    yield Metric("P_C", lambda b: 1 - 2 * within(b), "high")
-    yield Metric("P_C_pairs", lambda b: 1 - 2 * within_pairs(b), "high")
+    yield Metric("P_C", within, "high", reduce=_consistency, each=_one_minus_two)
+    yield Metric("P_C_pairs", within_pairs, "high", reduce=_consistency, each=_one_minus_two)
     yield Metric("P_C_floor", theta, reduce=_floor)
     yield Metric("VAP", within, "low")
     yield Metric("Var_R", theta, reduce=_variance)
@@ -90,6 +90,15 @@ def _wordings(block: Block) -> tuple[Floats, Floats, Floats]:
         share = np.bincount(group, weights=p, minlength=block.groups) / n
     between_repeats = np.bincount(group, weights=p * (1 - p), minlength=block.groups)
     return np.asarray(share), n, np.asarray(between_repeats, dtype=np.float64)
+
+
+def _consistency(sums: Floats) -> Floats:
+    """Of the mean, so that P_C = 1 − 2·VAP to the last digit."""
+    return _one_minus_two(mean(sums))
+
+
+def _one_minus_two(values: Floats) -> Floats:
+    return np.asarray(1 - 2 * values)
 
 
 def _floor(sums: Floats) -> Floats:
