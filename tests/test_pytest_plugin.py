@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,17 @@ def test_the_fixture(inner: Any) -> None:
     assert "more groups would decide" in done.stdout
     assert "nothing here has P_C" in done.stdout
     assert "pytest_plugin.py" not in done.stdout  # the failure is about the model, not about our code
+
+
+def test_the_page_about_gates(inner: Any, tmp_path: Path) -> None:
+    """Its example is run here: a pytest inside a pytest would find the fixtures of the outer one."""
+    page = (Path(__file__).parent.parent / "docs" / "gate.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"^```python (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    (tmp_path / "project" / "models.py").write_text(files["models.py"])
+    lines = [f"Is shop {n} open today?,Can one visit shop {n} today?,yes" for n in range(1000)]
+    (tmp_path / "project" / "questions.csv").write_text("\n".join(["question,paraphrase,gold", *lines]) + "\n")
+    done = inner(files["test_consistency.py"])
+    assert "1 passed" in done.stdout, done.stdout
 
 
 def test_it_costs_nothing_where_it_is_not_used(inner: Any) -> None:
