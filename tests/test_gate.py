@@ -178,7 +178,7 @@ def test_the_verdicts_keep_their_level(tmp_path: Path) -> None:
 def test_bars_of_the_command_line() -> None:
     assert bar_from("tau=0.10", "max") == Bar("max", "tau", 0.1)
     assert bar_from("0.02", "max_drop") == Bar("max_drop", "*", 0.02)
-    for text in ("tau", "tau=", "tau=much", "tau=nan"):
+    for text in ("tau", "tau=", "=0.1", "tau=much", "tau=nan"):
         with pytest.raises(UsageError):
             bar_from(text, "max")
 

@@ -154,6 +154,39 @@ def test_missing_answers_help_no_verdict() -> None:
     assert verdict(least, most, 0.05, 1, ALPHA, at_most=True) == "undecided"
 
 
+def test_which_metrics_are_means() -> None:
+    """Those that are say of what: its mean is the value. The others say nothing."""
+    import polars as pl
+
+    from unwaver.block import block_of
+    from unwaver.scoring import measured
+    from unwaver.table import complete
+
+    rows = [
+        {"group": g, "kind": "bucket", "expect": "bucket", "role": "variant", "label": label, "gold": "y"}
+        for g, labels in (("a", "yyyn"), ("b", "yn"), ("c", "nn"))
+        for label in labels
+    ]
+    found = {m.metric.name: m for m in measured(block_of(complete(pl.DataFrame(rows))), "violate")}
+    means = {name for name, m in found.items() if m.mean_of is not None}
+    assert means == {
+        "P_C",
+        "P_C_pairs",
+        "VAP",
+        "A_original",
+        "A_bucket",
+        "Cons_lex",
+        "tau",
+        "accuracy",
+        "accuracy_variants",
+    }
+    for name in ("P_C", "P_C_pairs", "VAP", "A_bucket", "Cons_lex"):
+        values = found[name].mean_of
+        assert values is not None
+        assert ((values >= 0) & (values <= 1)).all()
+        assert values.mean() == pytest.approx(found[name].estimate().value)
+
+
 def test_by_cluster() -> None:
     sums, counts = by_cluster(np.array([1.0, np.nan, 0.5, 0.0]), np.array([0, 0, 1, 1]))
     assert (sums.tolist(), counts.tolist()) == ([1.0, 0.5], [1.0, 2.0])

@@ -89,7 +89,7 @@ def bar_from(text: str, way: Way) -> Bar:
     """ "tau=0.10" -> Bar("max", "tau", 0.1); for a drop the metric may be left out: "0.02"."""
     metric, equals, number = text.rpartition("=")
     option = f"--{way.replace('_', '-')}"
-    if not equals and way != "max_drop":
+    if (not equals or not metric.strip()) and (way != "max_drop" or equals):
         raise UsageError(f"{option} {text}: expected METRIC=NUMBER", hint=f"such as {option} tau=0.10")
     return Bar(way, metric.strip() or LEADING, _number(number, f"{option} {text}"))
 

@@ -177,10 +177,22 @@ class Until:
                     groups = [group for wave in waves for cluster in wave for group in cluster]
                     self._panel.ask(groups, store, self._words, put, [tested])
                     for run, wave in zip(on_their_way, waves, strict=True):
-                        self._look(run, wave, tested, store)
+                        self._look(run, wave, tested, store, cut_short=spent.stopped is not None)
 
-    def _look(self, run: Progressing, wave: Sequence[Sequence[Group]], tested: Respondent, store: Store) -> None:
-        """Add what a wave has told, as far as it was asked, and see whether that is enough."""
+    def _look(
+        self,
+        run: Progressing,
+        wave: Sequence[Sequence[Group]],
+        tested: Respondent,
+        store: Store,
+        *,
+        cut_short: bool,
+    ) -> None:
+        """Add what a wave has told, as far as it was asked, and see whether that is enough.
+
+        Where the budget cut it short, what was not asked is for another time. Else it has no answer, like a call
+        that failed.
+        """
         import numpy as np
 
         from unwaver.sequential import seen, verdict
@@ -194,12 +206,11 @@ class Until:
         told = dict(zip(names, range(block.groups), strict=True))
         for cluster in wave:
             rows = [told[group.id] for group in cluster if group.id in told]
-            if any(block.not_asked[row] for row in rows):
-                break  # the budget is spent
+            if cut_short and block.not_asked[rows].any():
+                break
             values = of_groups[rows]
-            failed = block.failed[rows]
-            applies = int((~np.isnan(values)).sum())
-            missing, total = int(failed.sum()), float(np.nansum(values))
+            applies, total = int((~np.isnan(values)).sum()), float(np.nansum(values))
+            missing = int((~block.complete[rows]).sum())
             run.least.append((total, applies + missing))
             run.most.append((total + missing, applies + missing))
             run.asked += 1

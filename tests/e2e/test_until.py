@@ -139,6 +139,16 @@ def test_failed_calls_help_no_verdict(unwaver: Any, folder: Path) -> None:
     assert (case["verdict"], case["asked"]) == ("undecided", 800)
 
 
+def test_a_file_that_does_not_answer_everything(unwaver: Any, folder: Path) -> None:
+    """Of 800 groups 500 are answered, all of them holding: too many are missing for a yes, and it ends."""
+    unwaver("run", "q.csv", *LABELS, "--dry-run", "--out", "todo")
+    groups = [json.loads(line) for line in (folder / "todo" / "groups.jsonl").read_text().splitlines()]
+    ids = [item["id"] for group in groups[:500] for item in group["items"]]
+    (folder / "p.jsonl").write_text("".join(json.dumps({"id": i, "label": "yes"}) + "\n" for i in ids))
+    done = unwaver("run", "q.csv", *LABELS, "--model", "predictions/p.jsonl", "--until", "tau<=0.10", "--out", "r")
+    assert (done.returncode, "undecided, after 800 of 800 groups" in done.stdout) == (3, True)
+
+
 def test_without_until_the_same_folder_is_completed(unwaver: Any, folder: Path) -> None:
     run = ("run", "q.csv", *LABELS, "--model", "python/models:good", "--out", "r")
     unwaver(*run, "--until", "tau<=0.10")
