@@ -169,7 +169,7 @@ def test_examples_are_short() -> None:
 
 
 def test_every_option_is_described() -> None:
-    for verb in ("run", "score", "show", "report"):
+    for verb in ("run", "score", "show", "report", "compare", "gate"):
         command = importlib.import_module(f"unwaver.cli.{verb}_verb").command
         options = {o for p in command.params for o in p.opts if o.startswith("--")}
         missing = [o for o in sorted(options) if not re.search(rf"{o}(?![\w-])", ALL)]

@@ -71,14 +71,42 @@ def test_bundles_keep_the_width() -> None:
     assert low < values.mean() < high
 
 
-def test_bootstrap_covers() -> None:
-    """Clusters of 1 to 4 groups with a common chance of breaking: 95 % of intervals hold the truth."""
+@pytest.mark.parametrize("tau", [0.05, 0.2, 0.5, 0.95])
+def test_bootstrap_covers(tau: float) -> None:
+    """200 clusters of 1 to 4 groups with a common chance of breaking: 95 ± 1 % of intervals hold the truth."""
     rng = np.random.default_rng(7)
-    trials, held = 400, 0
+    trials, held = 2000, 0
     for _ in range(trials):
         sizes = rng.integers(1, 5, 200)
-        chance = rng.beta(2, 8, 200)  # mean 0.2
-        hits = rng.binomial(sizes, chance)
+        hits = rng.binomial(sizes, rng.beta(4 * tau, 4 * (1 - tau), 200))
         low, high = bootstrap(np.column_stack([hits, sizes]).astype(float), mean)
-        held += low <= 0.2 <= high
-    assert 0.92 <= held / trials <= 0.98
+        held += low <= tau <= high
+    assert 0.94 <= held / trials <= 0.96
+
+
+@pytest.mark.parametrize("n", [30, 200])
+def test_exact_intervals_cover(n: int) -> None:
+    """Not simulated but summed: the chance that the interval holds τ, at least 95 % for every τ."""
+    ends = [binomial(hits, n) for hits in range(n + 1)]
+    for tau in np.linspace(0.05, 0.95, 91):
+        chance = scipy_stats.binom.pmf(np.arange(n + 1), n, tau)
+        held = [low <= tau <= high for low, high in ends]
+        assert chance[held].sum() >= 0.95 - 1e-12
+
+
+def test_another_level() -> None:
+    values = np.array([0.0] * 95 + [1.0] * 5)
+    found = estimate(values, np.arange(100), level=0.9)
+    exact = scipy_stats.binomtest(5, 100).proportion_ci(0.9, method="exact")
+    assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
+    narrow, wide = (estimate(values, np.arange(100) // 2, level=level) for level in (0.5, 0.99))
+    assert wide.low < narrow.low < 0.05 < narrow.high < wide.high
+
+
+def test_bootstrap_equals_scipys_bca() -> None:
+    """The same construction but for Student's tails, which at 300 clusters hardly matter."""
+    values = np.random.default_rng(5).exponential(1.0, 300)
+    ours = bootstrap(np.column_stack([values, np.ones(300)]), mean)
+    theirs = scipy_stats.bootstrap((values,), np.mean, method="BCa", rng=np.random.default_rng(0))
+    ends = theirs.confidence_interval
+    assert ours == pytest.approx((ends.low, ends.high), abs=0.015)

@@ -7,6 +7,7 @@ in place of the model. Rates of different k are never averaged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,6 +57,8 @@ def _score(
         found = estimate(_columns(values), clusters, _mean_of_means, seed=seed)
     else:
         found = estimate(pooled, clusters, seed=seed)
+    if any(block.sequential for block in blocks):
+        found = replace(found, low=None, high=None, interval=None)
     counted = int((~np.isnan(pooled)).sum())
     groups = sum(block.groups for block in blocks)
     failed, not_asked = (sum(int(getattr(b, name).sum()) for b in blocks) for name in ("failed", "not_asked"))
@@ -81,6 +84,7 @@ def _score(
         better="low",
         interval=found.interval,
         clusters=found.clusters,
+        not_needed=sum(int(block.not_needed.sum()) for block in blocks),
     )
 
 

@@ -46,6 +46,7 @@ class Block:
     not_asked: Bools
     unreadable: Bools
     truncated: Bools
+    not_needed: Bools  # of those not asked: the verdict was certain without them
     # one entry a row
     item: pl.Series
     # one entry a group, NaN where it has none; None where no group has one
@@ -58,6 +59,7 @@ class Block:
     text: pl.Series | None = None
     embedding_distance: pl.Series | None = None
     right_by: pl.Series | None = None  # how free text was judged
+    sequential: bool = False  # how many were asked follows from what was answered
     # by "agree_<agreement>@<threshold>": in each row its values with all rows of the group, in their order
     agree: Mapping[str, pl.Series] = field(default_factory=dict)
     # by the name of a scorer: whether free text is right, one entry a row
@@ -130,7 +132,8 @@ class Metric:
     value is given, not estimated, and has no interval. `of_test`: the groups are those of `block.test`.
     `any_of`: the share of groups where any of so many variants breaks the relation; it gets bounds where wrong
     variants may be among them. `by_weight` stands for a value that is no function of sums: it gets a row of
-    weights, one a group, for each draw.
+    weights, one a group, for each draw. `each` makes of `values` those whose mean the metric is, where `reduce` is
+    not the mean itself but does the same to the mean: such a metric can be asked for with --until.
     """
 
     name: str
@@ -144,6 +147,7 @@ class Metric:
     of_test: bool = False
     any_of: int = 0
     by_weight: Reduce | None = None
+    each: Reduce | None = None
 
 
 def block_of(frame: pl.DataFrame) -> Block:
@@ -189,9 +193,10 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         probs=frame["probs"],
         cluster=cluster,
         failed=failed,
-        not_asked=any_row(status == "not_asked") & ~failed,
+        not_asked=any_row(status.is_in(["not_asked", "not_needed"])) & ~failed,
         unreadable=any_row(status == "unreadable"),
         truncated=any_row(frame["truncated"]),
+        not_needed=any_row(status == "not_needed") & ~failed,
         item=frame["item"],
         weight=_weight(frame["weight"], group, groups),
         test=test,
@@ -200,6 +205,7 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         text=frame["text"] if "text" in frame.columns else None,
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,
+        sequential="sequential" in frame.columns,
         agree={
             name: frame[name]
             for name in frame.columns

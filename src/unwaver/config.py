@@ -56,6 +56,9 @@ class Config:
     epsilon: float | None = None
     agree: tuple[str, ...] = ()
     scorers: tuple[str, ...] = ()
+    # when it stops
+    until: str | None = None
+    alpha: float = 0.05
     # where it runs; none of these changes an answer
     device: str | None = None
     out: str | None = None
@@ -78,6 +81,8 @@ class Config:
         "agree",
         "scorers",
         "read",
+        "until",
+        "alpha",
     )
 
     def __post_init__(self) -> None:
@@ -138,6 +143,7 @@ _TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "Mapping[str, str]": ("texts by name", _is_text_map),
     "int": ("a whole number", _is_whole),
     "int | None": ("a whole number", _is_whole),
+    "float": ("a number", _is_number),
     "float | None": ("a number", _is_number),
     "bool": ("true or false", lambda v: isinstance(v, bool)),
     "str": ("a text", lambda v: isinstance(v, str)),
@@ -164,6 +170,14 @@ def _check_config(c: Config) -> None:
             raise UsageError(f"--{name.replace('_', '-')} is {value}, expected 0 or more", hint="leave it out")
     if c.epsilon is not None and not 0 <= c.epsilon < 1:
         raise UsageError(f"--epsilon is {c.epsilon}, expected a share from 0 to below 1", hint="leave it out")
+    if not 0 < c.alpha < 0.5:
+        raise UsageError(
+            f"--alpha is {c.alpha:g}, expected a share between 0 and 0.5", hint="leave it out for 0.05"
+        )
+    if c.until is not None:
+        from unwaver.until import parse_bar
+
+        parse_bar(c.until)
     if c.limit is not None and c.sample is not None:
         raise UsageError("--limit and --sample exclude one another", hint="give one of them")
     if c.replicates < 1 or c.shots < 0:

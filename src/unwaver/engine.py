@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unwaver import folder
-from unwaver.ask import Budget, Plan, Progress, Spent, ask
+from unwaver.ask import Budget, Plan, Spent, ask
 from unwaver.config import Config
+from unwaver.console import Console
 from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.models import open_judge, open_models, open_writer
 from unwaver.panel import Answers, Panel, Respondent, answers_of, links
@@ -23,6 +24,7 @@ from unwaver.result import Result
 from unwaver.select import Selection, select
 from unwaver.store import Store
 from unwaver.types import Group, Model, Request
+from unwaver.until import Until, by_case, in_order, marked
 from unwaver.variants.judges import SELF, judges_for, parse_judge
 from unwaver.variants.paraphrase import is_model
 
@@ -31,22 +33,6 @@ if TYPE_CHECKING:
 
     from unwaver.agree import Agreement
     from unwaver.rating import Scorer
-
-
-def _silent(_: str) -> None:
-    pass
-
-
-def _untracked(_what: str, _total: int) -> AbstractContextManager[Progress]:
-    return nullcontext(lambda _: None)
-
-
-@dataclass(frozen=True)
-class Console:
-    """How a run speaks to a person: `say` a line, `track` work of a known size. Silent by default."""
-
-    say: Callable[[str], None] = _silent
-    track: Callable[[str, int], AbstractContextManager[Progress]] = _untracked
 
 
 def run(suites: str | Sequence[str], model: str | Model | Sequence[str | Model], **options: Any) -> Result:
@@ -115,6 +101,8 @@ class Run:
             names |= {f"embedding/{self.config.encoder}"} if self.config.encoder else set()
         judges = {name: open_judge(self.config, name) for name in sorted(names)}
         panel = Panel(self.models, judges, self.renderer, self.config.replicates, self.config.normalise)
+        if self.config.until:  # a budget may end a wave: what is asked of it must be random, too
+            groups = [g for case in by_case(groups).values() for c in in_order(case, self.config.seed) for g in c]
         panel.plan(groups)
         return panel
 
@@ -191,6 +179,16 @@ class Run:
 
         return Respondent(open_writer(self.config, SETTINGS))
 
+    @cached_property
+    def until(self) -> Until | None:
+        """Who asks no more than a verdict needs; refused where that cannot be."""
+        if self.config.until is None:
+            return None
+        if is_model(self.config.writer):
+            hint = "write the variants first (unwaver build), or leave --until out"
+            raise UsageError("--until does not work with a model that writes variants", hint=hint)
+        return Until(self.config, self.panel, self.groups, self.renderer.words(self.groups), self.console)
+
     @property
     def budget(self) -> Budget:
         c = self.config
@@ -201,6 +199,7 @@ class Run:
         if not self._given:
             raise UsageError("no model given", hint="add --model hf/PATH, openai/NAME or fake/random")
         _, panel, writer, _, _ = self.budget, self.panel, self.writer, self.agreements, self.scorers
+        until = self.until
         self._warn()
         place = folder.open_folder(self.config.folder, self.config.id)
         record = self.record(folder.write_groups(place, self.groups))
@@ -210,13 +209,19 @@ class Run:
             for respondent in [*panel.everyone, *([writer] if writer else [])]:
                 opened.callback(respondent.model.close)
             try:
-                self._ask(store, spent)
+                if until:
+                    until.ask(store, spent)
+                else:
+                    self._ask(store, spent)
             except StoreFull as full:
                 spent.stopped = str(full)
             if writer:
                 record["hashes"]["groups.jsonl"] = folder.write_groups(place, self.groups)
                 record["words"] = self._words()
             frames = [self._frame(respondent, store) for respondent in panel.tested]
+            if until:
+                record["until"] = until.record(self._names())
+                frames = [marked(frame, record["until"], n, self.groups) for n, frame in enumerate(frames)]
             record["certification"] = self._audit(store, place)
             frames = self._rate(self._compare(frames, store, spent, record), store, spent)
         record["spent"] = asdict(spent)
@@ -503,13 +508,6 @@ def _model_record(name: str, model: Model) -> dict[str, Any]:
     if writer := getattr(model, "writer", None):
         settings["free_text"] = dict(writer.settings)
     return {"name": name, "identity": model.identity, "method": model.method, "settings": settings}
-
-
-def by_case(groups: Sequence[Group]) -> dict[str, list[Group]]:
-    cases: dict[str, list[Group]] = {}
-    for group in groups:
-        cases.setdefault(f"{group.suite}/{group.task}/{group.kind}", []).append(group)
-    return cases
 
 
 def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, list[str]]:

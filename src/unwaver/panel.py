@@ -65,11 +65,15 @@ class Panel:
             if new and (check := getattr(respondent.model, "check", None)):
                 check(new)
 
-    def answers(self, tested: Respondent | None, store: Store) -> Answers:
-        """What a model under test and the judges have said."""
+    def answers(self, tested: Respondent | None, store: Store, groups: Sequence[Group] | None = None) -> Answers:
+        """What a model under test and the judges have said, of everything or of some groups."""
         found: Answers = {}
         for respondent in [*([tested] if tested else []), *self.judges]:
-            found.update(answers_of(respondent.plan.keys, store))
+            keys = respondent.plan.keys
+            if groups is not None:
+                places = [(i.id, r) for g in groups for i in g.items for r in range(self._replicates)]
+                keys = {place: keys[place] for place in places if place in keys}
+            found.update(answers_of(keys, store))
         return found
 
     def reads(
@@ -94,17 +98,22 @@ class Panel:
         store: Store,
         words: Mapping[tuple[str, str], Sequence[str]],
         put: Callable[[Respondent, set[str]], bool],
+        tested: Sequence[Respondent] | None = None,
     ) -> None:
-        """Put everything that is needed, round by round; `put` asks one model and says whether to go on."""
+        """Put everything that is needed, round by round; `put` asks one model and says whether to go on.
+
+        `tested` are the models under test that are asked now, if not all.
+        """
+        asked = [*(self.tested if tested is None else tested), *self.judges]
         everything = [group for group in groups if is_plain(group)]
         judged = [group for group in groups if not is_plain(group)]
-        for respondent in self.everyone:
-            keys = self._keys(respondent, (item for group in everything for item in group.items))
+        for respondent in asked:
+            keys = self.keys(respondent, (item for group in everything for item in group.items))
             if keys and not put(respondent, keys):
                 return
         tried: set[str] = set()
         while judged:
-            calls = {r: keys - tried for r, keys in self._wanted(judged, store, words).items()}
+            calls = {r: keys - tried for r, keys in self._wanted(judged, store, words, asked).items()}
             calls = {r: keys for r, keys in calls.items() if keys}
             if not calls:
                 return
@@ -114,18 +123,23 @@ class Panel:
                     return
 
     def _wanted(
-        self, groups: Sequence[Group], store: Store, words: Mapping[tuple[str, str], Sequence[str]]
+        self,
+        groups: Sequence[Group],
+        store: Store,
+        words: Mapping[tuple[str, str], Sequence[str]],
+        asked: Sequence[Respondent],
     ) -> dict[Respondent, set[str]]:
-        wanted: dict[Respondent, set[str]] = {respondent: set() for respondent in self.everyone}
-        for tested in self.tested_or_none:
+        wanted: dict[Respondent, set[str]] = {respondent: set() for respondent in asked}
+        tested_or_none: list[Respondent | None] = [r for r in asked if r in self.tested]
+        for tested in tested_or_none or [None]:
             for read in self.reads(tested, store, words):
                 items = [item for group in groups for item in needed(group, read)]
                 for respondent in [*([tested] if tested else []), *self.judges]:
-                    wanted[respondent] |= self._keys(respondent, items)
+                    wanted[respondent] |= self.keys(respondent, items)
         answered = {r: store.answered(keys) for r, keys in wanted.items()}
         return {r: keys - answered[r] for r, keys in wanted.items()}
 
-    def _keys(self, respondent: Respondent, items: Iterable[Item]) -> set[str]:
+    def keys(self, respondent: Respondent, items: Iterable[Item]) -> set[str]:
         keys = respondent.plan.keys
         return {
             keys[item.id, replicate]

@@ -28,7 +28,7 @@ def frame_of(
     *,
     model: str,
     method: str,
-    writes: str | None,
+    writes: str | None = None,
 ) -> pl.DataFrame:
     from unwaver.table import table_of
 
@@ -92,6 +92,23 @@ def score(
     if notes:
         run["notes"] = notes
     return Result(scores, run)
+
+
+def read_answers(
+    path: Path, *, review: Path | str | None = None, agree: Sequence[str] = (), **log_options: Any
+) -> tuple[pl.DataFrame, dict[str, Any] | None]:
+    """The answers of a run folder, with its record, or those of a table or a log of another tool."""
+    import polars as pl
+
+    from unwaver.logs import options_from, read_logs
+    from unwaver.table import complete
+
+    options = options_from(log_options)
+    place = run_folder([path], options.format)
+    if place is None:
+        return complete(read_logs([path], options)[0]), None
+    frames, record, _ = read_folder(place, review, agree)
+    return pl.concat(frames, how="diagonal_relaxed"), record
 
 
 def _paths(answers: Any) -> list[Path]:
@@ -160,7 +177,12 @@ def read_folder(
         found = {**answers_of(keys.get(number, {}), store), **judged}
         own = _without(groups, review, found, words, config) if review else groups
         method, writes = model["method"], model.get("writes")
-        frames.append(frame_of(own, found, words, config, model=model["name"], method=method, writes=writes))
+        frame = frame_of(own, found, words, config, model=model["name"], method=method, writes=writes)
+        if record.get("until"):
+            from unwaver.until import marked
+
+            frame = marked(frame, record["until"], number, groups)
+        frames.append(frame)
     store.close()
     frames = _compared_again(frames, groups, agree or config.agree, judged, place)
     return _rated_again(frames, groups, config, judged), record, config

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Protocol, TypeVar, overload
 
 from unwaver.types import Score
 
@@ -43,7 +43,7 @@ class Result(Sequence[Score]):
     @property
     def missing(self) -> int:
         """Groups that could not be scored because answers are missing."""
-        return sum(s.failed + s.not_asked for s in self.leading())
+        return sum(s.failed + s.not_asked - s.not_needed for s in self.leading())
 
     def document(self) -> dict[str, Any]:
         """What scores.json holds and --json prints."""
@@ -52,7 +52,7 @@ class Result(Sequence[Score]):
 
     def leading(self) -> list[Score]:
         """One score for each suite/task/kind and model: the number a reader looks for first."""
-        return [_leading(block) for block in self.blocks()]
+        return [leading_of(block) for block in self.blocks()]
 
     def blocks(self) -> Iterator[list[Score]]:
         blocks: dict[tuple[str, ...], list[Score]] = {}
@@ -74,14 +74,28 @@ class Result(Sequence[Score]):
         return f"<table><tr>{cells}</tr>{lines}</table>"
 
 
-def of_free_text(block: Sequence[Score]) -> list[Score]:
+class Named(Protocol):
+    """What choosing the leading number needs to know."""
+
+    @property
+    def metric(self) -> str: ...
+    @property
+    def given(self) -> str | None: ...
+    @property
+    def value(self) -> float | None: ...
+
+
+AnyNamed = TypeVar("AnyNamed", bound=Named)
+
+
+def of_free_text(block: Sequence[AnyNamed]) -> list[AnyNamed]:
     """The means of agreement that a block of free text has: Cons_rouge1, not Cons_rouge1@0.5."""
     names = {s.metric for s in block}
     means = [n for n in names if n.startswith("Cons_") and f"{n}_questions" in names]
     return [s for s in block if s.metric in means]
 
 
-def _leading(block: Sequence[Score]) -> Score:
+def leading_of(block: Sequence[AnyNamed]) -> AnyNamed:
     """P_C needs gold, Cons_lex several wordings: a bucket is led by the first number that it has."""
     rates = [s for s in block if s.metric.startswith("r_r@") and s.given is None]
     if rates:  # the last k, which is the one of the protocol

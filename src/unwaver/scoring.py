@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import polars as pl
 from unwaver import registry
 from unwaver.averages import averages
 from unwaver.block import Block, Metric, block_of
-from unwaver.stats import Floats, estimate
+from unwaver.stats import LEVEL, Estimate, Floats, estimate
 from unwaver.table import BLOCK
 from unwaver.types import Score
 
@@ -40,11 +40,56 @@ def partition(frame: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _scores(block: Block, unreadable: Unreadable, seed: int) -> Iterator[Score]:
-    accuracy = _accuracy(block)
-    readings = [unreadable, "violate" if unreadable == "skip" else "skip"]
+    accuracy = accuracy_of(block)
+    for found in measured(block, unreadable):
+        yield _score(found, accuracy, seed)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A metric on a block: a value (or a row of statistics) for each group, NaN where it does not apply or where
+    answers are missing."""
+
+    metric: Metric
+    block: Block
+    values: Floats
+    reading: Unreadable
+
+    @property
+    def counted(self) -> int:
+        values = self.values
+        return int((~np.isnan(values if values.ndim == 1 else values.sum(axis=1))).sum())
+
+    @property
+    def mean_of(self) -> Floats | None:
+        """One value between 0 and 1 for each group, if the metric is the mean of such."""
+        m = self.metric
+        if not m.share or m.by_weight or m.known or m.of_test:
+            return None
+        if m.each is not None:
+            return m.each(self.values)
+        return self.values if m.reduce is None else None
+
+    def estimate(self, seed: int = 0, level: float = LEVEL) -> Estimate:
+        m, block = self.metric, self.block
+        found = estimate(
+            self.values, block.cluster, m.reduce, share=m.share, seed=seed, by_weight=m.by_weight, level=level
+        )
+        if m.known:
+            return replace(found, low=None, high=None, interval=None)
+        if block.sequential:
+            from unwaver.sequential import after_stopping
+
+            return after_stopping(found, self.mean_of, block.cluster, level)
+        return found
+
+
+def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
+    """Every metric that applies; where unreadable answers can be read in two ways, the chosen one first."""
+    readings: tuple[Unreadable, Unreadable] = ("skip", "violate") if unreadable == "skip" else ("violate", "skip")
     for metric in _metrics(block):
         if metric.of_test and block.test:
-            yield _score(block.test, metric, metric.values(block.test), accuracy, unreadable, seed)
+            yield Measured(metric, block.test, metric.values(block.test), unreadable)
             continue
         values = _complete_only(metric.values(block), block)
         both = metric.skippable and bool((block.unreadable & block.complete).any())
@@ -52,7 +97,7 @@ def _scores(block: Block, unreadable: Unreadable, seed: int) -> Iterator[Score]:
             chosen = values
             if reading == "skip" and metric.skippable:
                 chosen = np.where(_column(block.unreadable, values), np.nan, values)
-            yield _score(block, metric, chosen, accuracy, reading, seed)
+            yield Measured(metric, block, chosen, reading)
 
 
 def _metrics(block: Block) -> Iterator[Metric]:
@@ -60,13 +105,9 @@ def _metrics(block: Block) -> Iterator[Metric]:
         yield from registry.find("metrics", name)(block)
 
 
-def _score(block: Block, metric: Metric, values: Floats, accuracy: float | None, reading: str, seed: int) -> Score:
-    found = estimate(
-        values, block.cluster, metric.reduce, share=metric.share, seed=seed, by_weight=metric.by_weight
-    )
-    if metric.known:
-        found = replace(found, low=None, high=None, interval=None)
-    counted = int((~np.isnan(values if values.ndim == 1 else values.sum(axis=1))).sum())
+def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:
+    block, metric, counted = measured.block, measured.metric, measured.counted
+    found = measured.estimate(seed)
     failed, not_asked = int(block.failed.sum()), int(block.not_asked.sum())
     score = Score(
         suite=block.suite,
@@ -90,7 +131,8 @@ def _score(block: Block, metric: Metric, values: Floats, accuracy: float | None,
         better=metric.better,
         interval=found.interval,
         clusters=found.clusters,
-        unreadable_as="skipped" if reading == "skip" else "violation",
+        unreadable_as="skipped" if measured.reading == "skip" else "violation",
+        not_needed=int(block.not_needed.sum()),
     )
     return _bounded(score, metric.any_of, block.epsilon)
 
@@ -118,7 +160,7 @@ def _column(flags: np.ndarray, values: Floats) -> np.ndarray:
     return flags if values.ndim == 1 else flags[:, None]
 
 
-def _accuracy(block: Block) -> float | None:
+def accuracy_of(block: Block) -> float | None:
     """Over the original items of complete groups, or all of a bucket without one; None where no gold is known."""
     known = block.complete[block.group] & ~np.isnan(block.right)
     rows = known & ~block.target
@@ -168,13 +210,16 @@ def _first_rows(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def broken_groups(frame: pl.DataFrame) -> list[str]:
     """The ids of the groups that broke their relation in at least one answer."""
+    found: list[str] = []
+    for part in partition(frame):
+        names = part.filter(pl.col("role") != "test")["group"].unique(maintain_order=True)
+        found += names.filter(pl.Series(broken(block_of(part)) > 0)).to_list()
+    return found
+
+
+def broken(block: Block) -> Floats:
+    """Per group: above 0 where it broke its relation in at least one answer, NaN where that cannot be said."""
     from unwaver.metrics.paraphrastic import torn
     from unwaver.metrics.violation import tau
 
-    broken: list[str] = []
-    for part in partition(frame):
-        block = block_of(part)
-        values = _complete_only(torn(block) if block.expect == "bucket" else tau(block), block)
-        names = part.filter(pl.col("role") != "test")["group"].unique(maintain_order=True)
-        broken += names.filter(pl.Series(values > 0)).to_list()
-    return broken
+    return _complete_only(torn(block) if block.expect == "bucket" else tau(block), block)

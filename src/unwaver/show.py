@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 COLUMNS = 8  # of the short table, before the counts of what went wrong
-LEFT = ("relation", "metric", "model", "agreement", "part", "side", "id", "flags")  # columns of words
+# columns of words
+LEFT = ("relation", "metric", "model", "agreement", "part", "side", "id", "flags", "bar", "verdict", "is")
 ARROW = {"low": " ↓", "high": " ↑", "": ""}
 # control characters (ANSI sequences begin with one) and those that turn the direction of text
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -235,8 +236,16 @@ def remarks(result: Result) -> list[str]:
     if failed:
         again = " The same command asks them again." if result.folder else ""
         lines.append(f"{failed:,} groups could not be scored: calls failed.{again}")
+    not_needed = sum(s.not_needed for s in leading)
+    not_asked -= not_needed
     if not_asked:
         lines.append(f"{not_asked:,} groups could not be scored: not every item was asked or answered.")
+    if until := result.run.get("until"):
+        from unwaver.until import as_lines
+
+        lines += as_lines(until)
+    elif not_needed:
+        lines.append(f"{not_needed:,} groups were not asked: a verdict was certain without them.")
     return lines + _notes(result.run.get("notes", {}))
 
 

@@ -40,7 +40,7 @@ SCHEMA: dict[str, Any] = {
     "gold": pl.List(pl.String),  # the accepted labels; null: not known
     "right": pl.Float64,  # 1 or 0 where others have judged the answer: wins over gold; null: gold decides
     "probs": pl.List(pl.Float64),
-    "status": pl.String,  # answered, unreadable, failed, not_asked
+    "status": pl.String,  # answered, unreadable, failed, not_asked, not_needed (the verdict was certain)
     "truncated": pl.Boolean,
     "weight": pl.Float64,  # of the group, where groups were not drawn evenly; null: none
 }
@@ -50,12 +50,13 @@ OPTIONAL: dict[str, Any] = {
     "epsilon": pl.Float64,  # an upper limit of the share of wrong variants
     "text": pl.String,  # what differs between original and variants
     "embedding_distance": pl.Float64,  # of a variant to its original
+    "sequential": pl.Boolean,  # true: how many groups were asked follows from what was answered
     "right_by": pl.String,  # how free text was judged: rouge1, contains
 }
 ROUGE1, CONTAINS = "rouge1", "contains"
 REQUIRED = ("group", "kind", "role", "label")
 ROLES = ("original", "variant", "conclusion", "test")
-STATUSES = ("answered", "unreadable", "failed", "not_asked")
+STATUSES = ("answered", "unreadable", "failed", "not_asked", "not_needed")
 _KNOWN_VALUES: Mapping[str, Sequence[str]] = {"role": ROLES, "status": STATUSES, "expect": get_args(Expect)}
 BLOCK = ("suite", "task", "kind", "model", "method")
 

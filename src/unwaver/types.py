@@ -160,6 +160,7 @@ class Score:
     bound_low: float | None = None
     bound_high: float | None = None
     epsilon: float | None = None
+    not_needed: int = 0  # of those not asked: the verdict was certain without them
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from unwaver.errors import UnwaverError, near
 VERBS = {
     "run": "Ask models about suites and score the answers.",
     "score": "Score a run folder, a table or logs of other tools; no model is asked.",
+    "compare": "Compare runs on the same groups: differences, tests, groups that changed.",
+    "gate": "Does a run meet its bars? Pass, fail or undecided, for CI.",
     "build": "Make groups from items of your own: negations, swaps, paraphrases …",
     "review": "Write a sheet on which a person judges variants.",
     "report": "Write a report: one page with verdict, scores, figures and every group.",

@@ -13,10 +13,11 @@ from unwaver.cli.printing import emit
 from unwaver.errors import UnwaverError, UsageError
 
 if TYPE_CHECKING:
-    from unwaver.engine import Console, Run
+    from unwaver.console import Console
+    from unwaver.engine import Run
     from unwaver.result import Result
 
-MISSING_ANSWERS = 3
+NOT_MET, MISSING_ANSWERS = 1, 3
 
 
 _EXAMPLE = {
@@ -145,6 +146,8 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
 )
 @variant_options
 @click.option("--device", help="cpu, cuda, cuda:1, mps. [the best there is]")
+@click.option("--until", metavar="BAR", help="Ask until this is certain, yes or no: 'tau<=0.10'.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="--until: the chance to be wrong.")
 @click.option("--max-calls", type=int, help="Stop before more requests than this are made.")
 @click.option("--max-cost", type=float, help="Stop before it costs more; needs prices.")
 @click.option("--price-in", type=float, help="Price of a million prompt tokens.")
@@ -168,6 +171,7 @@ def command(**options: Any) -> None:
       unwaver run my.csv --model openai/NAME --model-arg base_url=http://HOST/v1
       unwaver run becel/snli --dry-run --out DIR     then: --model predictions/FILE
       unwaver run my.csv --task sst2 --variants negate,surface --model hf/PATH
+      unwaver run becel/snli --model hf/PATH --until 'tau<=0.10'
       unwaver run sensitivity/snli --writer rules --model hf/NLI-MODEL --data-dir DIR
     """
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
@@ -183,8 +187,13 @@ def command(**options: Any) -> None:
     emit(result, as_json=as_json, quiet=quiet)
     if with_report:
         _report(result, quiet)
+    verdicts = [case["verdict"] for case in result.run.get("until", {}).get("cases", ())]
+    if "fail" in verdicts:
+        raise click.exceptions.Exit(NOT_MET)
     if result.missing or result.run["spent"]["stopped"]:
         raise click.exceptions.Exit(MISSING_ANSWERS)
+    if "undecided" in verdicts:
+        raise click.exceptions.Exit(NOT_MET)
 
 
 def _report(result: Result, quiet: bool) -> None:
@@ -242,7 +251,7 @@ def _given_by_hand() -> list[str]:
 
 
 def console(quiet: bool) -> Console:
-    from unwaver.engine import Console
+    from unwaver.console import Console
 
     if quiet:
         return Console()

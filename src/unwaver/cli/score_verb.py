@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,15 @@ if TYPE_CHECKING:
     from unwaver.result import Result
 
 
-def log_options(command: Any) -> Any:
-    """How logs are read: what score and report share."""
-    for option in reversed(_LOG_OPTIONS):
-        command = option(command)
-    return command
+def _together(options: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Options that several verbs share, as one decorator."""
+
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 _LOG_OPTIONS = (
@@ -44,15 +49,36 @@ _LOG_OPTIONS = (
 )
 
 
+# how logs are read
+log_options = _together(_LOG_OPTIONS)
+
+_ANSWER_OPTIONS = (
+    click.option(
+        "--format",
+        default="auto",
+        show_default=True,
+        help="What the files are: auto, run, table, lm-eval, inspect, promptfoo, helm, paranlu.",
+    ),
+    *_LOG_OPTIONS,
+    click.option(
+        "--unreadable",
+        type=click.Choice(["violate", "skip"]),
+        default=None,
+        help="What an answer without a label does to its group. [as in the run]",
+    ),
+    click.option(
+        "--review", type=click.Path(path_type=Path), help="A run folder: a review sheet that a person filled in."
+    ),
+    click.option("--agree", multiple=True, metavar="NAME", help="A run of free text: how answers are compared."),
+)
+
+# how answers that are already there are read: what score, compare and gate share
+answer_options = _together(_ANSWER_OPTIONS)
+
+
 @click.command("score")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    default="auto",
-    show_default=True,
-    help="What the files are: auto, run, table, lm-eval, inspect, promptfoo, helm, paranlu.",
-)
-@log_options
+@answer_options
 @click.option(
     "--weights",
     type=click.Choice(["renormalised", "published"]),
@@ -60,16 +86,6 @@ _LOG_OPTIONS = (
     show_default=True,
     help="Which corrected values the table shows; --json has both.",
 )
-@click.option(
-    "--unreadable",
-    type=click.Choice(["violate", "skip"]),
-    default=None,
-    help="What an answer without a label does to its group. [as in the run]",
-)
-@click.option(
-    "--review", type=click.Path(path_type=Path), help="A run folder: a review sheet that a person filled in."
-)
-@click.option("--agree", multiple=True, metavar="NAME", help="A run of free text: how answers are compared.")
 @click.option("--json", "as_json", is_flag=True, help="Print scores.json on stdout and nothing else there.")
 @click.option("-q", "--quiet", is_flag=True)
 def command(paths: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any) -> None:

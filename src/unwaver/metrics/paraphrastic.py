@@ -37,8 +37,8 @@ from unwaver.types import Figure, Score
 def metrics(block: Block) -> Iterator[Metric]:
     if block.expect != "bucket":
         return
-    yield Metric("P_C", within, "high", reduce=_consistency)
-    yield Metric("P_C_pairs", within_pairs, "high", reduce=_consistency)
+    yield Metric("P_C", within, "high", reduce=_consistency, each=_one_minus_two)
+    yield Metric("P_C_pairs", within_pairs, "high", reduce=_consistency, each=_one_minus_two)
     yield Metric("P_C_floor", theta, reduce=_floor)
     yield Metric("VAP", within, "low")
     yield Metric("Var_R", theta, reduce=_variance)
@@ -96,7 +96,12 @@ def _wordings(block: Block) -> tuple[Floats, Floats, Floats]:
 
 
 def _consistency(sums: Floats) -> Floats:
-    return np.asarray(1 - 2 * mean(sums))
+    """Of the mean, so that P_C = 1 − 2·VAP to the last digit."""
+    return _one_minus_two(mean(sums))
+
+
+def _one_minus_two(values: Floats) -> Floats:
+    return np.asarray(1 - 2 * values)
 
 
 def _floor(sums: Floats) -> Floats:

@@ -1,0 +1,25 @@
+"""How work speaks to a person, without printing itself: the command line gives it a voice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+Progress = Callable[[int], None]
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def _untracked(_what: str, _total: int) -> AbstractContextManager[Progress]:
+    return nullcontext(lambda _: None)
+
+
+@dataclass(frozen=True)
+class Console:
+    """`say` a line, `track` work of a known size. Silent by default."""
+
+    say: Callable[[str], None] = _silent
+    track: Callable[[str, int], AbstractContextManager[Progress]] = _untracked

@@ -1,0 +1,292 @@
+"""`unwaver run … --until "tau<=0.10"`: groups are asked in random order, and no more than the verdict needs.
+
+Each suite/task/kind and model stops by itself. The order of its clusters follows from the seed alone, and the size
+of a wave from what was asked before; so a run that was killed goes on exactly as it would have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from unwaver.ask import Budget, Spent, ask
+from unwaver.config import Config
+from unwaver.console import Console
+from unwaver.errors import UsageError, near
+from unwaver.panel import Answers, Panel, Respondent
+from unwaver.store import Store
+from unwaver.types import Group
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from unwaver.scoring import Measured
+    from unwaver.sequential import Verdict
+
+WAVE = 16  # groups; later a twentieth of what was asked
+Words = Mapping[tuple[str, str], Sequence[str]]
+
+
+class Bar(NamedTuple):
+    metric: str
+    at_most: bool
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.metric}{'<=' if self.at_most else '>='}{self.value:g}"
+
+
+def parse_bar(text: str) -> Bar:
+    """ "tau<=0.10" -> Bar("tau", True, 0.1); "P_C >= 85 %" -> Bar("P_C", False, 0.85)"""
+    found = re.fullmatch(r"\s*([\w@.]+?)\s*(<=?|>=?|≤|≥)\s*([0-9.]+)\s*(%?)\s*", text)
+    try:
+        value = float(found[3]) / (100 if found[4] else 1) if found else -1.0
+    except ValueError:
+        value = -1.0
+    if not found or not 0 <= value <= 1:
+        hint = "METRIC<=NUMBER or METRIC>=NUMBER, a fraction, in quotes: --until 'tau<=0.10'"
+        raise UsageError(f"--until {text!r} is no bar", hint=hint)
+    return Bar(found[1], found[2][0] in "<≤", value)
+
+
+def by_case(groups: Sequence[Group]) -> dict[str, list[Group]]:
+    cases: dict[str, list[Group]] = {}
+    for group in groups:
+        cases.setdefault(f"{group.suite}/{group.task}/{group.kind}", []).append(group)
+    return cases
+
+
+def in_order(groups: Sequence[Group], seed: int) -> list[list[Group]]:
+    """The clusters of one suite/task/kind in random order: by a hash of seed and name, whatever else is there."""
+    clusters: dict[str, list[Group]] = {}
+    for group in groups:
+        clusters.setdefault(group.cluster or group.id, []).append(group)
+    case = f"{groups[0].suite}/{groups[0].task}/{groups[0].kind}"
+
+    def place(name: str) -> bytes:
+        return hashlib.sha256(f"{seed}/{case}/{name}".encode()).digest()
+
+    return [clusters[name] for name in sorted(clusters, key=place)]
+
+
+@dataclass
+class Progressing:
+    """One suite/task/kind of one model on its way to a verdict."""
+
+    case: str
+    clusters: list[list[Group]]
+    asked: int = 0  # clusters, in order
+    verdict: Verdict = "undecided"
+    # for each cluster asked: sums and counts, with the least and the most that missing answers could be worth
+    least: list[tuple[float, float]] = field(default_factory=list)
+    most: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        return self.verdict == "undecided" and self.asked < len(self.clusters)
+
+    @property
+    def needed(self) -> list[list[Group]]:
+        """Without a verdict all of them, whether they were asked or not."""
+        return self.clusters if self.verdict == "undecided" else self.clusters[: self.asked]
+
+    @property
+    def groups_asked(self) -> int:
+        return sum(map(len, self.clusters[: self.asked]))
+
+    def wave(self) -> list[list[Group]]:
+        """The next clusters; about as many groups as make it worth to look again."""
+        wanted, chosen = max(WAVE, self.groups_asked // 20), list[list[Group]]()
+        for cluster in self.clusters[self.asked :]:
+            if sum(map(len, chosen)) >= wanted:
+                break
+            chosen.append(cluster)
+        return chosen
+
+
+class Until:
+    """Asks the models of a panel until a bar is certainly met or certainly missed."""
+
+    def __init__(self, config: Config, panel: Panel, groups: Sequence[Group], words: Words, console: Console):
+        assert config.until is not None
+        self._config, self._panel, self._words, self._console = config, panel, words, console
+        self._bar = parse_bar(config.until)
+        cases = by_case(groups)
+        self._check(cases)
+        self._runs = {
+            tested: [Progressing(case, in_order(found, config.seed)) for case, found in cases.items()]
+            for tested in panel.tested
+        }
+
+    def _check(self, cases: Mapping[str, Sequence[Group]]) -> None:
+        """Every case must have the metric, as a mean over groups. Seen on a group to which nobody has answered."""
+        for case, groups in cases.items():
+            usable, known = set[str](), set[str]()
+            for found in self._measured(self._frame(groups[:1], {})):
+                known.add(found.metric.name)
+                if found.mean_of is not None:
+                    usable.add(found.metric.name)
+            if self._bar.metric in usable:
+                continue
+            if self._bar.metric in known:
+                why = (
+                    f"--until: {self._bar.metric} is no mean of one value for each group, so it cannot stop early"
+                )
+                raise UsageError(f"{why} ({case})", hint="possible here: " + ", ".join(sorted(usable)))
+            raise UsageError(f"--until: {case} has no {self._bar.metric}", hint=near(self._bar.metric, usable))
+
+    def _frame(self, groups: Sequence[Group], answers: Answers) -> pl.DataFrame:
+        from unwaver.rescore import frame_of
+
+        return frame_of(groups, answers, self._words, self._config, model="", method="")
+
+    def _measured(self, frame: pl.DataFrame) -> Iterator[Measured]:
+        from unwaver.block import block_of
+        from unwaver.scoring import measured
+
+        for found in measured(block_of(frame), self._config.unreadable):
+            if found.metric.given is None:
+                yield found
+
+    def ask(self, store: Store, spent: Spent) -> None:
+        c = self._config
+        budget = Budget(c.max_calls, c.max_cost, c.price_in, c.price_out)
+        for tested, runs in self._runs.items():
+            with self._console.track(
+                f"{tested.model.name} until {self._bar}", len(tested.plan.requests)
+            ) as progress:
+
+                def put(respondent: Respondent, keys: set[str], progress: Any = progress) -> bool:
+                    told = progress if not respondent.judge else lambda _: None
+                    ask(
+                        respondent.model,
+                        respondent.plan,
+                        store,
+                        budget=budget,
+                        spent=spent,
+                        progress=told,
+                        only=keys,
+                    )
+                    return spent.stopped is None
+
+                while not spent.stopped and (on_their_way := [run for run in runs if run.is_open]):
+                    waves = [run.wave() for run in on_their_way]
+                    groups = [group for wave in waves for cluster in wave for group in cluster]
+                    self._panel.ask(groups, store, self._words, put, [tested])
+                    for run, wave in zip(on_their_way, waves, strict=True):
+                        self._look(run, wave, tested, store, cut_short=spent.stopped is not None)
+
+    def _look(
+        self,
+        run: Progressing,
+        wave: Sequence[Sequence[Group]],
+        tested: Respondent,
+        store: Store,
+        *,
+        cut_short: bool,
+    ) -> None:
+        """Add what a wave has told, as far as it was asked, and see whether that is enough.
+
+        Where the budget cut it short, what was not asked is for another time. Else it has no answer, like a call
+        that failed.
+        """
+        import numpy as np
+
+        from unwaver.sequential import seen, verdict
+
+        groups = [group for cluster in wave for group in cluster]
+        frame = self._frame(groups, self._panel.answers(tested, store, groups))
+        found = next(m for m in self._measured(frame) if m.metric.name == self._bar.metric)
+        block, of_groups = found.block, found.mean_of
+        assert of_groups is not None
+        names = frame["group"].unique(maintain_order=True).to_list()
+        told = dict(zip(names, range(block.groups), strict=True))
+        for cluster in wave:
+            rows = [told[group.id] for group in cluster if group.id in told]
+            if cut_short and block.not_asked[rows].any():
+                break
+            values = of_groups[rows]
+            applies, total = int((~np.isnan(values)).sum()), float(np.nansum(values))
+            missing = int((~block.complete[rows]).sum())
+            run.least.append((total, applies + missing))
+            run.most.append((total + missing, applies + missing))
+            run.asked += 1
+        if run.asked:
+            least, most = (seen(*np.array(side, dtype=np.float64).T) for side in (run.least, run.most))
+            largest = max(map(len, run.clusters))
+            run.verdict = verdict(
+                least, most, self._bar.value, largest, self._config.alpha, at_most=self._bar.at_most
+            )
+
+    def record(self, names: Sequence[str]) -> dict[str, Any]:
+        """What run.json says of it: the verdicts, how far each case was asked, and what was saved."""
+        cases = [
+            {
+                "model": name,
+                "number": number,
+                "case": run.case,
+                "verdict": run.verdict,
+                "asked": run.groups_asked,
+                "groups": sum(map(len, run.clusters)),
+                "clusters_asked": run.asked,
+                "clusters": len(run.clusters),
+            }
+            for number, (name, runs) in enumerate(zip(names, self._runs.values(), strict=True))
+            for run in runs
+        ]
+        requests, needed = 0, 0
+        for respondent in self._panel.everyone:
+            runs = self._runs.get(respondent) or [run for runs in self._runs.values() for run in runs]
+            items = [i for run in runs for cluster in run.needed for g in cluster for i in g.items]
+            requests += len(respondent.plan.requests)
+            needed += len(self._panel.keys(respondent, items))
+        return {
+            "bar": str(self._bar),
+            "alpha": self._config.alpha,
+            "seed": self._config.seed,
+            "requests": requests,
+            "saved": requests - needed,
+            "cases": cases,
+        }
+
+
+def marked(frame: pl.DataFrame, until: Mapping[str, Any], number: int, groups: Sequence[Group]) -> pl.DataFrame:
+    """The answers of one model, those that the verdict did not need taken out and named so.
+
+    Where there is no verdict nothing is taken out, but the intervals still have to know of the looking.
+    """
+    import polars as pl
+
+    needless: list[str] = []
+    cases = {case["case"]: case for case in until["cases"] if case["number"] == number}
+    for name, found in by_case(groups).items():
+        case = cases[name]
+        if case["verdict"] != "undecided":
+            left = in_order(found, until["seed"])[case["clusters_asked"] :]
+            needless += [group.id for cluster in left for group in cluster]
+    is_needless = pl.col("group").is_in(needless)
+    return frame.with_columns(
+        pl.lit(True).alias("sequential"),
+        pl.when(is_needless).then(pl.lit("not_needed")).otherwise(pl.col("status")).alias("status"),
+        *(pl.when(~is_needless).then(pl.col(name)).alias(name) for name in ("label", "right", "probs")),
+    )
+
+
+def as_lines(until: Mapping[str, Any]) -> list[str]:
+    """For a person: each verdict with what it took, and what was saved."""
+    said = {"pass": "yes", "fail": "no", "undecided": "undecided"}
+    several = len({case["number"] for case in until["cases"]}) > 1
+    lines = []
+    for case in until["cases"]:
+        name = f"{case['case']}{' (' + case['model'] + ')' if several else ''}"
+        took = f"after {case['asked']:,} of {case['groups']:,} groups"
+        lines.append(f"{name}: {until['bar']}? {said[case['verdict']]}, {took}")
+    share = f" ({100 * until['saved'] / until['requests']:.0f} %)" if until["requests"] else ""
+    lines.append(
+        f"Each verdict is wrong with probability {until['alpha']:g} at most. "
+        f"{until['saved']:,} of {until['requests']:,} requests were not needed{share}."
+    )
+    return lines

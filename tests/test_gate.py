@@ -1,0 +1,298 @@
+"""Bars and verdicts: exact limits against SciPy, hand-worked cases, files for CI."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binomtest
+from test_compare import write
+
+from unwaver.compare import sides_of
+from unwaver.errors import DataError, UsageError
+from unwaver.gate import Bar, Check, bar_from, gate, junit, markdown, overall, read_bars
+
+
+def checks_of(path: Path, *bars: Bar, baseline: Path | None = None, **options: Any) -> list[Check]:
+    return gate(sides_of(path), bars, baseline=sides_of(baseline) if baseline else (), **options)
+
+
+def upper(hits: int, n: int) -> float:
+    return float(binomtest(hits, n, alternative="less").proportion_ci(0.95).high)
+
+
+def lower(hits: int, n: int) -> float:
+    return float(binomtest(hits, n, alternative="greater").proportion_ci(0.95).low)
+
+
+@pytest.mark.parametrize(
+    ("broken", "n", "verdict"),
+    [(0, 28, "undecided"), (0, 29, "pass"), (9, 40, "fail"), (7, 40, "undecided"), (3, 90, "pass")],
+)
+def test_max_tau(tmp_path: Path, broken: int, n: int, verdict: str) -> None:
+    """Bar 10 %: 29 groups without a broken one are the fewest that pass, as 0.9²⁹ < 0.05."""
+    (check,) = checks_of(write(tmp_path / "a.jsonl", "x" * broken + "o" * (n - broken)), Bar("max", "tau", 0.1))
+    assert check.verdict == verdict
+    assert (check.low, check.high) == pytest.approx((lower(broken, n), upper(broken, n)))
+    assert verdict == ("pass" if upper(broken, n) <= 0.1 else "fail" if lower(broken, n) > 0.1 else "undecided")
+    assert (check.counted, check.accuracy) == (n, 1.0)
+
+
+def test_min_is_the_mirror(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", "o" * 60, wrong="w" * 3)
+    found = {
+        bar.value: checks_of(path, bar)[0].verdict
+        for bar in (Bar("min", "accuracy", x) for x in (0.8, 0.94, 0.99))
+    }
+    assert found == {0.8: "pass", 0.94: "undecided", 0.99: "fail"}
+
+
+@pytest.mark.parametrize(("broken", "n"), [(0, 10), (2, 40), (6, 30), (1, 12)])
+def test_the_number_of_further_groups_is_right(tmp_path: Path, broken: int, n: int) -> None:
+    """With that many more groups, and the same share of broken ones, the verdict is there; with fewer it is not."""
+    (check,) = checks_of(write(tmp_path / "a.jsonl", "x" * broken + "o" * (n - broken)), Bar("max", "tau", 0.1))
+    assert check.verdict == "undecided"
+    assert check.further_groups is not None
+    total = n + check.further_groups
+    if broken == 0:
+        assert upper(0, total) <= 0.1 < upper(0, total - 1)
+        return
+    step = n // math.gcd(broken, n)  # numbers of groups of which the same share is a whole number
+    above, below = step * math.ceil(total / step), step * ((total - 1) // step)
+    limit, decided = (upper, True) if broken / n < 0.1 else (lower, False)
+    assert (limit(above * broken // n, above) <= 0.1) is decided
+    assert (limit(below * broken // n, below) <= 0.1) is not decided
+
+
+def test_no_number_decides_at_the_bar(tmp_path: Path) -> None:
+    (check,) = checks_of(write(tmp_path / "a.jsonl", "x" + "o" * 9), Bar("max", "tau", 0.1))
+    assert (check.verdict, check.further_groups) == ("undecided", None)
+
+
+def test_clusters_make_it_less_sure(tmp_path: Path) -> None:
+    """40 groups in 40 clusters pass, in 10 they do not: nothing is known of the clusters that were not seen."""
+    alone, shared = (write(tmp_path / f"{n}.jsonl", "o" * 40, cluster=n) for n in (1, 4))
+    assert checks_of(alone, Bar("max", "tau", 0.1))[0].verdict == "pass"
+    (check,) = checks_of(shared, Bar("max", "tau", 0.1))
+    assert (check.verdict, check.clusters) == ("undecided", 10)
+    assert check.further_groups == 4 * 19  # 29 clusters of 4
+
+
+def test_few_clusters_decide_nothing(tmp_path: Path) -> None:
+    (check,) = checks_of(write(tmp_path / "a.jsonl", "xo" * 20, cluster=4), Bar("max", "tau", 0.1))
+    assert (check.verdict, check.interval, check.clusters) == ("undecided", "bootstrap", 10)
+    assert "too few" in check.reason
+
+
+def test_a_missing_metric_fails(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", "o" * 40)
+    passed, missing = checks_of(path, Bar("max", "tau", 0.1), Bar("min", "P_C", 0.85))
+    assert (passed.verdict, missing.verdict) == ("pass", "fail")
+    assert "nothing here has P_C" in missing.reason
+    assert overall([passed, missing]) == "fail"
+    (typo,) = checks_of(path, Bar("max", "tua", 0.1))
+    assert (typo.verdict, "did you mean tau" in typo.reason) == ("fail", True)
+    (elsewhere,) = checks_of(path, Bar("max", "tau", 0.1, "becel/snli"))
+    assert (elsewhere.verdict, "nothing here is becel/snli" in elsewhere.reason) == ("fail", True)
+    (of_other,) = checks_of(path, Bar("max", "r_r@5", 0.1, "own"))
+    assert (of_other.verdict, of_other.task) == ("fail", "own")
+
+
+def test_a_metric_without_a_value_fails(tmp_path: Path) -> None:
+    """Conditioned on right originals, and none is right."""
+    path = write(tmp_path / "a.jsonl", "o" * 40, wrong="w" * 40)
+    (check,) = checks_of(path, Bar("max", "tau_conditioned", 0.1))
+    assert (check.verdict, check.value, check.not_applicable) == ("fail", None, 40)
+
+
+def test_missing_answers_do_not_pass(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", "o" * 60)
+    frame = pl.read_ndjson(path).with_columns(
+        status=pl.when(pl.col("group") == "g7").then(pl.lit("failed")).otherwise(pl.lit("answered"))
+    )
+    frame.write_ndjson(path)
+    (check,) = checks_of(path, Bar("max", "tau", 0.1))
+    assert (check.verdict, check.missing) == ("undecided", 1)
+    (check,) = checks_of(path, Bar("min", "tau", 0.1))  # a fail stays one
+    assert check.verdict == "fail"
+
+
+def test_the_bar_that_names_more_wins(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", "x" * 10 + "o" * 50, suite="s", task="t")
+    loose, strict = Bar("max", "tau", 0.5, "*/*/semantic"), Bar("max", "tau", 0.01, "s/t")
+    everywhere = Bar("max", "tau", 0.02)
+    assert [c.bar for c in checks_of(path, everywhere, loose)] == ["tau <= 0.5"]
+    assert [c.bar for c in checks_of(path, loose, strict)] == ["tau <= 0.01"]
+    assert [c.verdict for c in checks_of(path, loose)] == ["pass"]
+
+
+def test_a_drop_against_the_baseline(tmp_path: Path) -> None:
+    old, same = write(tmp_path / "old.jsonl", "x" * 10 + "o" * 290), tmp_path / "old.jsonl"
+    worse = write(tmp_path / "worse.jsonl", "x" * 70 + "o" * 230)
+    drop = Bar("max_drop", "tau", 0.02)
+    (check,) = checks_of(same, drop, baseline=old)
+    assert (check.verdict, check.baseline, check.value) == ("pass", 10 / 300, 10 / 300)
+    assert check.high == pytest.approx(1 - 0.05 ** (1 / 300))  # as much as unseen groups could do
+    (check,) = checks_of(worse, drop, baseline=old)
+    assert (check.verdict, check.value) == ("fail", 70 / 300)
+    assert check.low is not None
+    assert 0.02 < check.low < 0.2 < (check.high or 0)
+    (check,) = checks_of(worse, Bar("max_drop", "tau", 0.22), baseline=old)
+    assert check.verdict == "undecided"
+    assert check.further_groups is not None
+    (check,) = checks_of(old, drop, baseline=worse)  # it got better
+    assert check.verdict == "pass"
+
+
+def test_a_drop_of_what_is_better_high(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.jsonl", "o" * 300)
+    worse = write(tmp_path / "worse.jsonl", "o" * 300, wrong="w" * 60)
+    (check,) = checks_of(worse, Bar("max_drop", "accuracy", 0.02), baseline=old)
+    assert (check.verdict, check.value, check.baseline) == ("fail", 0.8, 1.0)
+
+
+def test_the_verdicts_keep_their_level(tmp_path: Path) -> None:
+    """τ exactly at the bar, 200 groups a run, summed over all outcomes: neither verdict has more than 5 %."""
+    from scipy.stats import binom
+
+    chance = binom.pmf(np.arange(201), 200, 0.1)
+    passes = np.array([upper(hits, 200) <= 0.1 for hits in range(201)])
+    fails = np.array([lower(hits, 200) > 0.1 for hits in range(201)])
+    assert chance[passes].sum() <= 0.05
+    assert chance[fails].sum() <= 0.05
+    most = int(np.flatnonzero(passes)[-1])
+    for hits, verdict in ((most, "pass"), (most + 1, "undecided"), (int(np.flatnonzero(fails)[0]), "fail")):
+        path = write(tmp_path / f"{hits}.jsonl", "x" * hits + "o" * (200 - hits))
+        assert checks_of(path, Bar("max", "tau", 0.1))[0].verdict == verdict
+
+
+# --- bars ---------------------------------------------------------------------------------------------------
+
+
+def test_bars_of_the_command_line() -> None:
+    assert bar_from("tau=0.10", "max") == Bar("max", "tau", 0.1)
+    assert bar_from("0.02", "max_drop") == Bar("max_drop", "*", 0.02)
+    for text in ("tau", "tau=", "=0.1", "tau=much", "tau=nan"):
+        with pytest.raises(UsageError):
+            bar_from(text, "max")
+
+
+def test_bars_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "bars.toml"
+    path.write_text(
+        'alpha = 0.1\n["*"]\nmax = {tau = 0.1}\nmax_drop = 0.02\n["becel/snli"]\nmin = {accuracy = 0.8}\n'
+    )
+    assert read_bars(path) == (
+        [Bar("max", "tau", 0.1), Bar("max_drop", "*", 0.02), Bar("min", "accuracy", 0.8, "becel/snli")],
+        0.1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("max = {tau = 0.1", "no TOML"),
+        ("tau = 0.1", "outside of a table"),
+        ('["*"]\nmaks = {tau = 0.1}', '"maks" is not known'),
+        ('["*"]\nmax = 0.1', "max = 0.1"),
+        ('["*"]\nmax = {tau = "low"}', "is no number"),
+        ('["a/b/c/d"]\nmax = {tau = 0.1}', "more than suite/task/kind"),
+        ("", "no bars"),
+    ],
+)
+def test_bad_files_are_told(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bars.toml"
+    path.write_text(text)
+    with pytest.raises((DataError, UsageError), match=message) as raised:
+        read_bars(path)
+    assert raised.value.hint
+
+
+def test_bars_are_fractions(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="lies between 0 and 1"):
+        checks_of(write(tmp_path / "a.jsonl", "xo"), Bar("max", "tau", 10))
+
+
+# --- files for CI -------------------------------------------------------------------------------------------
+
+
+def test_junit(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", "o" * 40, model='<&"\x00\x1b[31m\ufffe')
+    checks = checks_of(
+        path, Bar("max", "tau", 0.1), Bar("max", "tau_conditioned", 0.05), Bar("min", "accuracy", 1.0)
+    )
+    assert [c.verdict for c in checks] == ["pass", "undecided", "undecided"]
+    suite = ElementTree.fromstring(junit(checks, allow_undecided=False)).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "2", "0")
+    cases = suite.findall("testcase")
+    assert [len(case) for case in cases] == [0, 1, 1]
+    assert cases[0].get("classname") == "own.own.semantic"
+    assert "more group" in str(cases[1][0].get("message"))
+    allowed = ElementTree.fromstring(junit(checks, allow_undecided=True))
+    assert (allowed.get("failures"), allowed.get("skipped")) == ("0", "2")
+
+
+def test_markdown_is_not_markup(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", "x" * 40, model="a|b <img src=x onerror=alert(1)> [c](d) `e`\n| f |")
+    text = markdown(checks_of(path, Bar("max", "tau", 0.1)), 0.05)
+    assert "❌ fail" in text.splitlines()[0]
+    (row,) = [line for line in text.splitlines() if "onerror" in line]
+    assert row.count("|") == 10
+    assert not set("<>`[") & set(row)
+
+
+# --- the command line ---------------------------------------------------------------------------------------
+
+
+def test_command(unwaver: Any, tmp_path: Path) -> None:
+    write(tmp_path / "good.jsonl", "o" * 80)
+    write(tmp_path / "few.jsonl", "o" * 8)
+    write(tmp_path / "bad.jsonl", "x" * 40 + "o" * 40)
+    good = unwaver("gate", "good.jsonl", "--max", "tau=0.10", "--min", "accuracy=0.9")
+    assert (good.returncode, good.stdout.splitlines()[-2]) == (0, "pass")
+    few = unwaver("gate", "few.jsonl", "--max", "tau=0.10")
+    assert (few.returncode, "about 21 more groups would decide" in few.stdout) == (1, True)
+    assert unwaver("gate", "few.jsonl", "--max", "tau=0.10", "--allow-undecided").returncode == 0
+    files = ("--junit", "gate.xml", "--markdown", "gate.md")
+    bad = unwaver("gate", "bad.jsonl", "--max", "tau=0.10", "--allow-undecided", "--json", *files)
+    assert bad.returncode == 1
+    document = json.loads(bad.stdout)
+    assert (document["version"], document["verdict"], document["checks"][0]["value"]) == (1, "fail", 0.5)
+    assert ElementTree.parse(tmp_path / "gate.xml").getroot().get("failures") == "1"
+    assert (tmp_path / "gate.md").read_text().startswith("## unwaver gate: ❌ fail")
+    drop = unwaver("gate", "bad.jsonl", "--baseline", "good.jsonl", "--max-drop", "0.02")
+    assert (drop.returncode, "drop tau <= 0.02" in drop.stdout) == (1, True)
+    (tmp_path / "bars.toml").write_text('["own/own/semantic"]\nmax = {tau = 0.6}\n')
+    by_file = unwaver("gate", "bad.jsonl", "--bars", "bars.toml", "--max", "tau=0.1", "--json")
+    assert [c["bar"] for c in json.loads(by_file.stdout)["checks"]] == ["tau <= 0.6"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("a.jsonl",), "there are no bars"),
+        (("gone", "--max", "tau=0.1"), "there is no such file"),
+        (("a.jsonl", "--max", "tau"), "expected METRIC=NUMBER"),
+        (("a.jsonl", "--max", "tau=10"), "lies between 0 and 1"),
+        (("a.jsonl", "--max", "tau=0.1", "--alpha", "5"), "alpha is 5"),
+        (("a.jsonl", "--max-drop", "0.1"), "--baseline is missing"),
+        (("a.jsonl", "--max", "tau=0.1", "--baseline", "a.jsonl"), "--max-drop is missing"),
+        (("a.jsonl", "--baseline", "b.jsonl", "--max-drop", "0.1"), "3 and 2 groups"),
+        (("a.jsonl", "--bars", "gone.toml"), "there is no such file"),
+        (("a.jsonl", "--max", "tau=0.1", "--junit", "no/such/folder/x.xml"), "cannot be written"),
+    ],
+)
+def test_what_goes_wrong_is_told(unwaver: Any, tmp_path: Path, args: tuple[str, ...], message: str) -> None:
+    write(tmp_path / "a.jsonl", "xo")
+    write(tmp_path / "b.jsonl", "xox")
+    done = unwaver("gate", *args)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) >= 2  # and what to do
