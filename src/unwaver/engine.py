@@ -18,7 +18,7 @@ from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.models import open_judge, open_models, open_writer
 from unwaver.panel import Panel, Respondent, answers_of, links
 from unwaver.render import Renderer
-from unwaver.rescore import frame_of, scored, versions
+from unwaver.rescore import frame_of, marked, scored, versions
 from unwaver.result import Result
 from unwaver.select import Selection, select
 from unwaver.store import Store
@@ -205,7 +205,11 @@ class Run:
             if writer:
                 record["hashes"]["groups.jsonl"] = folder.write_groups(place, self.groups)
                 record["words"] = self._words()
-            frames = [self._frame(respondent, store) for respondent in panel.tested]
+            seen = {str(n): self.renderer.seen(self.groups, r.model) for n, r in enumerate(panel.tested)}
+            folder.write_seen(place, seen)
+            frames = [
+                marked(self._frame(respondent, store), seen[str(n)]) for n, respondent in enumerate(panel.tested)
+            ]
             record["certification"] = self._audit(store, place)
             frames = self._compare(frames, store, spent, record)
         record["spent"] = asdict(spent)

@@ -24,6 +24,8 @@ VERBS = {
     "review": "Write a sheet on which a person judges variants.",
     "show": "Show the groups of a run that broke a relation, side by side.",
     "analyse": "Read more from scores, tables and paraphrases: Pareto front, splits, distances …",
+    "train": "Fine-tune models on tasks, single or several at once, over seeds.",
+    "study": "Train, evaluate and compare models by a plan: a table as in the papers.",
     "bow": "Train a bag-of-words model.",
     "list": "List suites, models and metrics.",
 }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from unwaver.errors import ModelError, UsageError
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
+from unwaver.trained import read_trained
 from unwaver.types import Model
 
 HUB_SECONDS = 5.0  # that the hub has to answer
@@ -36,11 +37,14 @@ def open_model(
     the default) or writes an answer that is read ("generate"). `map` joins a classifier's labels to the
     task's. Weights are loaded when the first question is asked."""
     folder = Path(name).expanduser()
+    trained = None
     if folder.is_dir():
+        trained = read_trained(folder)
         config = read_config(folder)
-        identity, shown, path = folder_identity(folder), folder.resolve().name, str(folder)
+        identity, path, whole = folder_identity(folder), str(folder), folder.resolve()
+        shown = whole.name if trained is None else f"{whole.parent.name}/{whole.name}"  # all end in seed0, seed1 …
     else:
-        path, config = _from_hub(name, revision, trust_remote_code)
+        path, config = find_model(name, revision, trust_remote_code)
         identity, shown = f"hub:{name}@{config.get('_commit_hash') or revision or 'main'}", name
     loading: dict[str, Any] = {
         "device": device,
@@ -48,13 +52,14 @@ def open_model(
         "revision": revision,
         "trust_remote_code": trust_remote_code,
     }
-    kind = kind_of(config, name)
+    kind = "classifier" if trained is not None and trained.heads else kind_of(config, name)
     if kind == "classifier":
         if method not in (None, "classify"):
             raise UsageError(f"{name} is a classifier: it has no method {method}", hint="leave --method out")
         from unwaver.models.hf_classifier import Classifier
 
-        return Classifier(path, shown, identity, map=map or {}, batch_tokens=batch_tokens, **loading)
+        loading |= {"batch_tokens": batch_tokens, "trained": trained}
+        return Classifier(path, shown, identity, map=map or {}, **loading)
     if method not in (None, "logprob", "generate"):
         raise UsageError(f"unknown method {method}", hint="known for a language model: logprob, generate")
     if kind == "causal":
@@ -65,7 +70,7 @@ def open_model(
         from unwaver.models.hf_seq2seq import text_to_text
 
         language_model = text_to_text
-    model: Model = language_model(
+    model = language_model(
         path,
         name=shown,
         identity=identity,
@@ -82,7 +87,8 @@ def open_model(
         no_repeat_ngram=no_repeat_ngram,
         **loading,
     )
-    return model
+    model.trained = trained
+    return cast(Model, model)
 
 
 def kind_of(config: dict[str, Any], name: str) -> str:
@@ -100,7 +106,9 @@ def kind_of(config: dict[str, Any], name: str) -> str:
     )
 
 
-def _from_hub(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str, dict[str, Any]]:
+def find_model(
+    name: str, revision: str | None = None, trust_remote_code: bool = False
+) -> tuple[str, dict[str, Any]]:
     """What transformers loads the model by, and its configuration: from the hub, or from the cache without one."""
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise ModelError(f"there is no model folder {name}", hint="check the path; a hub id is owner/name")
