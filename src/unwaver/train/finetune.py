@@ -159,7 +159,6 @@ class _Training:
             self.multi_task = False  # the prompt says which task it is: no heads are needed
 
     def go(self) -> Made:
-        self._own_checkpoints()
         tokenizer = load_tokenizer(self.base)
         encode = Encoder(tokenizer, self.recipe.length, self.text_to_text)
         rows, pairs = self._rows(encode)
@@ -168,6 +167,7 @@ class _Training:
             for n, part in enumerate(self.setup.parts)
             for item in self._formed(part, part.divided[1])
         ]
+        self._own_checkpoints()
         model = self._tuned(tokenizer, rows, held)
         return self._save(model, tokenizer, len(rows), pairs)
 
@@ -227,7 +227,8 @@ class _Training:
         """Make the folder, or check that the checkpoints in it are those of this training."""
         id = self.setup.id(self.seed)
         mark = self.checkpoints / "id"
-        if self.checkpoints.exists() and (not mark.is_file() or mark.read_text().strip() != id):
+        known = mark.read_text().strip() if mark.is_file() else ""
+        if known != id and any(self.checkpoints.glob("checkpoint-*")):
             raise UsageError(
                 "these are checkpoints of another training",
                 file=self.checkpoints,
