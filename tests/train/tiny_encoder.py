@@ -30,7 +30,7 @@ WORDS = [
     "is",
 ]
 SIGNS = [".", ":", ";", "#", "!", "@", "~", "-", "[", "]", "{", "}", "(", ")", "<", ">", "1", "2", "sentence"]
-LETTERS = [c for c in "abcdefghijklmnopqrstuvwxyz"]
+LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 
 
 def tokenizer() -> Any:

@@ -1,7 +1,7 @@
 """Labelled items to train on, through the loaders of the suites: files of the data folder, or one of your own.
 
-A split is looked for by name in the folders of the task: "train" is becel/mrpc/train.tsv, sst2/…_train.tsv, of MNLI
-also …_nondev_….tsv; a path is taken as it is.
+A split is looked for by name in the folders of the task: "train" is becel/mrpc/train.tsv or sst2/…_train.tsv, of
+MNLI also …_nondev_….tsv; a path is taken as it is.
 """
 
 from __future__ import annotations
