@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -167,6 +167,35 @@ def _first_rows(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Of the chosen rows the first of each code, as row numbers."""
     chosen = np.flatnonzero(rows)
     return np.asarray(chosen[np.unique(codes[chosen], return_index=True)[1]])
+
+
+@dataclass(frozen=True, eq=False)
+class GroupValues:
+    """A metric of one block, group by group: NaN where it does not apply or an answer is missing."""
+
+    suite: str
+    task: str
+    kind: str
+    metric: str
+    better: str
+    groups: list[str]
+    clusters: list[str]
+    values: Floats
+
+
+def group_values(frame: pl.DataFrame, names: Sequence[str]) -> Iterator[GroupValues]:
+    """The metrics of these names (those of one number a group), for comparing runs on the same groups."""
+    for part in _blocks(frame):
+        block = block_of(part)
+        rows = part.filter(pl.col("role") != "test").unique("group", keep="first", maintain_order=True)
+        for metric in _metrics(block):
+            values = _complete_only(metric.values(block), block) if metric.name in names else None
+            if values is None or values.ndim > 1 or metric.given is not None:
+                continue
+            if metric.reduce is not None:
+                values = metric.reduce(np.column_stack([values, np.ones(len(values))]))
+            about = (block.suite, block.task, block.kind, metric.name, metric.better)
+            yield GroupValues(*about, rows["group"].to_list(), rows["cluster"].to_list(), values)
 
 
 def broken_groups(frame: pl.DataFrame) -> list[str]:

@@ -41,7 +41,7 @@ ALL = "*"
 @click.option(
     "--fraction", type=float, default=1.0, show_default=True, help="Train on this share of the premises."
 )
-@click.option("--rows", type=int, help="Train on about so many rows, drawn by premise.")
+@click.option("--rows", multiple=True, metavar="[TASK=]N", help="Train on about so many rows, drawn by premise.")
 @click.option(
     "--variants", multiple=True, metavar="A,B", help="Put a variant beside items: swap, reverse, signal, negate …"
 )
@@ -97,6 +97,7 @@ def command(
         "train_split": by_task(options["train_split"]),
         "test_split": by_task(options["test_split"]),
         "variants": tuple(name for text in options["variants"] for name in text.split(",") if name),
+        "rows": {task: _whole(number) for task, number in by_task(options["rows"]).items()},
         "columns": pairs(options["columns"], "--column"),
     }
     units = [(out, tasks)] if multi_task or len(tasks) == 1 else [(out / _name(task), (task,)) for task in tasks]
@@ -115,6 +116,14 @@ def command(
 
 def _name(task: str) -> str:
     return Path(task).stem if task.endswith(".toml") else task.rpartition("/")[2]
+
+
+def _whole(text: str) -> int:
+    from unwaver.errors import UsageError
+
+    if not text.isdecimal():
+        raise UsageError(f"--rows {text}: expected a whole number", hint="--rows 2000 or --rows snli=2000")
+    return int(text)
 
 
 def by_task(values: Sequence[str]) -> dict[str, str]:

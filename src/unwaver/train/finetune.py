@@ -33,7 +33,7 @@ from unwaver.train.base import (
 from unwaver.train.card import card
 from unwaver.train.consistency import Variant, variants_of
 from unwaver.train.recipes import Recipe
-from unwaver.train.rows import Encoder, answered, score, test_lines
+from unwaver.train.rows import Encoder, answered, lines_of_test, score
 from unwaver.train.setup import Part, Setup, as_json
 from unwaver.trained import ABOUT, SEEN, VERSION, fingerprints, in_form
 from unwaver.types import Item
@@ -148,7 +148,7 @@ class _Training:
         self.setup, self.folder, self.seed = setup, folder, seed
         self.say, self.track, self.save_seconds = say, track, save_seconds
         self.checkpoints = folder.with_name(f".{folder.name}.checkpoints")
-        self.base, self.config = open_base(setup.base)
+        self.base, self.config = open_base(setup.base.replace("{seed}", str(seed)))
         self.text_to_text = is_text_to_text(self.config)
         self.multi_task = setup.multi_task
         self.recipe = setup.recipe_of(str(self.config.get("model_type", "")))
@@ -381,7 +381,7 @@ class _Training:
             if part.test is not None:
                 labels = answered(model, part.task, self._formed(part, part.test.items))
                 found[part.task.name]["test"] = score(part.test.items, labels, part.task)
-                lines += test_lines(part, labels)
+                lines += lines_of_test(part, labels)
         if lines:
             write_whole(folder / TEST, "".join(lines))
         return found

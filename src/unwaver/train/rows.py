@@ -72,7 +72,7 @@ def score(items: Sequence[Item], labels: Sequence[str], task: Task) -> dict[str,
     return {"accuracy": found.value, "low": found.low, "high": found.high, "items": len(items)}
 
 
-def test_lines(part: Part, labels: Sequence[str]) -> Iterator[str]:
+def lines_of_test(part: Part, labels: Sequence[str]) -> Iterator[str]:
     assert part.test is not None
     clusters = _clusters(part.test.items, part.task)
     for item, label, cluster in zip(part.test.items, labels, clusters, strict=True):

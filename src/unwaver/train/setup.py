@@ -27,7 +27,7 @@ TRAIN = "train"
 class Setup:
     """One model for several seeds: of one task, or of several that share an encoder (`multi_task`).
 
-    `form`, `train_split` and `test_split` hold for the tasks by name, or for all as "*".
+    `form`, `train_split`, `test_split` and `rows` hold for the tasks by name, or for all as "*".
     """
 
     tasks: tuple[str, ...]
@@ -38,7 +38,7 @@ class Setup:
     train_split: Mapping[str, str] = field(default_factory=dict)
     test_split: Mapping[str, str] = field(default_factory=dict)
     fraction: float = 1.0
-    rows: int | None = None
+    rows: Mapping[str, int] = field(default_factory=dict)
     # pairs of an item and a variant of it
     variants: tuple[str, ...] = ()
     share: float = 1.0
@@ -88,7 +88,8 @@ class Setup:
             form = check_form(self.of(self.form, task.name, form) or PLAIN)
             task.form_named("" if form == PLAIN else form)
             split = self.of(self.train_split, task.name, TRAIN) or TRAIN
-            data = drawn(labelled(task, split, files, self.columns), fraction=self.fraction, rows=self.rows)
+            rows = self.rows.get(task.name, self.rows.get("*"))
+            data = drawn(labelled(task, split, files, self.columns), fraction=self.fraction, rows=rows)
             test = self.of(self.test_split, task.name, None)
             tested = labelled(task, test, files, self.columns) if test else None
             found.append(Part(task, form, data, tested))
