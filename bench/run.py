@@ -25,7 +25,11 @@ def main() -> None:
     scripts.append((sys.executable, "logs.py"))
     if os.environ.get("UNWAVER_DATA") and os.environ.get("UNWAVER_MODELS"):
         scripts += [(sys.executable, name) for name in ("builders.py", "negation.py", "rules.py", "generation.py")]
-        scripts += [(sys.executable, "overhead.py"), (LM_EVAL, "lm_eval_side_by_side.py")]
+        scripts += [
+            (sys.executable, "train.py"),
+            (sys.executable, "overhead.py"),
+            (LM_EVAL, "lm_eval_side_by_side.py"),
+        ]
     else:
         print("UNWAVER_DATA or UNWAVER_MODELS is not set: benches on real data are left out", file=sys.stderr)
     kept = True

@@ -37,6 +37,7 @@ ALL = "*"
 @click.option(
     "--test-split", multiple=True, metavar="[TASK=]SPLIT", help="What to measure accuracy on: test … or a file."
 )
+@click.option("--test-rows", type=int, help="Measure it on about so many rows, drawn by premise.")
 @click.option("--multi-task", is_flag=True, help="One model for all tasks: a shared encoder, a head for each.")
 @click.option(
     "--fraction", type=float, default=1.0, show_default=True, help="Train on this share of the premises."

@@ -1,4 +1,4 @@
-"""The plan of a study, from a TOML file: bases × tasks × seeds × fractions × settings, and how each is evaluated."""
+"""The plan of a study, from a TOML file: bases × tasks × seeds × fractions × settings, and their evaluation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.s
 # of a setting, handed to the training as they are
 TRAINING = (
     "recipe", "lr", "batch", "epochs", "length", "patience", "share", "consistency", "writer", "antonyms", "lang",
-    "adversarial", "samples", "bar", "encoder", "masked_lm",
+    "adversarial", "samples", "bar", "encoder", "masked_lm", "test_rows",
 )  # fmt: skip
-_TOP = ("bases", "seeds", "fractions", "limit", "compare", "tasks", "settings", *TRAINING[:6])
+_TOP = ("bases", "seeds", "fractions", "limit", "compare", "tasks", "settings", "test_rows", *TRAINING[:6])
 _OF_TASK = ("train", "test", "rows", "form", "evaluate")
 _OF_SETTING = ("multi_task", "tasks", "variants", "start", *TRAINING)
 _OF_EVALUATION = ("split", "variants")

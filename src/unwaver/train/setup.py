@@ -39,6 +39,7 @@ class Setup:
     test_split: Mapping[str, str] = field(default_factory=dict)
     fraction: float = 1.0
     rows: Mapping[str, int] = field(default_factory=dict)
+    test_rows: int | None = None
     # pairs of an item and a variant of it
     variants: tuple[str, ...] = ()
     share: float = 1.0
@@ -63,7 +64,7 @@ class Setup:
     data_dir: str | None = None
     device: str | None = None
 
-    PLACE = ("data_dir", "device", "test_split")
+    PLACE = ("data_dir", "device", "test_split", "test_rows")
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -92,6 +93,8 @@ class Setup:
             data = drawn(labelled(task, split, files, self.columns), fraction=self.fraction, rows=rows)
             test = self.of(self.test_split, task.name, None)
             tested = labelled(task, test, files, self.columns) if test else None
+            if tested is not None and self.test_rows is not None:
+                tested = drawn(tested, rows=self.test_rows)
             found.append(Part(task, form, data, tested))
         if len({part.task.name for part in found}) < len(found):
             raise UsageError("a task is named twice", hint="name each once")
