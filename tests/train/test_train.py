@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def TEST(tables: Path) -> dict[str, str]:
+    return {"*": str(tables / "mrpc_test.csv")}
+
+
 def setup(base: str, tables: Path, *tasks: str, **options: Any) -> Setup:
     split = {task: str(tables / f"{task}.csv") for task in ("mrpc", "snli")}
     return Setup(tasks, base, train_split=split, **{**QUICK, **options})
@@ -53,8 +58,7 @@ def setup(base: str, tables: Path, *tasks: str, **options: Any) -> Setup:
 
 @pytest.fixture(scope="module")
 def trained(base: str, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
-    test = {"*": str(tables / "mrpc_test.csv")}
-    return train(setup(base, tables, "mrpc", test_split=test), tmp_path_factory.mktemp("out"), [0, 1])
+    return train(setup(base, tables, "mrpc", test_split=TEST(tables)), tmp_path_factory.mktemp("out"), [0, 1])
 
 
 def logprobs(folder: Path, items: list[Item], task: str = "mrpc") -> np.ndarray:
@@ -120,7 +124,7 @@ def test_seeds_differ_and_the_same_command_trains_nothing(base: str, tables: Pat
     out = trained[0].folder.parent
     before = {p: p.stat().st_mtime_ns for p in out.rglob("*.safetensors")}
     said: list[str] = []
-    again = train(setup(base, tables, "mrpc"), out, [0, 1], say=said.append)
+    again = train(replace(setup(base, tables, "mrpc"), test_split=TEST(tables)), out, [0, 1], say=said.append)
     assert [m.scores for m in again] == [m.scores for m in trained]
     assert {p: p.stat().st_mtime_ns for p in out.rglob("*.safetensors")} == before
     assert len(said) == 2
@@ -185,6 +189,27 @@ def test_early_stopping_keeps_the_best_epoch(base: str, tables: Path, tmp_path: 
     """With a learning rate that spoils everything the first epochs are the best, and it stops after patience."""
     made = train(setup(base, tables, "mrpc", lr=1e-9, epochs=9, patience=2), tmp_path, [0])
     assert json.loads((made[0].folder / "unwaver.json").read_text())["epochs_trained"] == 3
+
+
+def test_a_finished_model_can_be_measured_on_another_set(base: str, tables: Path, tmp_path: Path) -> None:
+    asked = setup(base, tables, "mrpc", epochs=1)
+    assert "test" not in train(asked, tmp_path, [0])[0].scores["mrpc"]
+    weights = (tmp_path / "seed0" / "model.safetensors").stat().st_mtime_ns
+    (tmp_path / ".seed0.checkpoints").mkdir()  # a kill between the last two steps leaves them
+    again = train(replace(asked, test_split=TEST(tables), test_rows=30), tmp_path, [0])
+    assert again[0].scores["mrpc"]["test"]["items"] == pytest.approx(30, abs=3)
+    assert "of 30 |" in (tmp_path / "seed0" / "README.md").read_text()
+    assert (tmp_path / "seed0" / "model.safetensors").stat().st_mtime_ns == weights
+    assert not (tmp_path / ".seed0.checkpoints").exists()
+
+
+def test_the_base_counts_by_its_weights(base: str, tables: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "copy")
+    one, other = (setup(place, tables, "mrpc").id(0) for place in (base, str(tmp_path / "copy")))
+    assert one == other
+    different = tiny_encoder.encoder(tmp_path / "other", "roberta")
+    assert setup(different, tables, "mrpc").id(0) != one
+    assert setup(base, tables, "mrpc").id(1) != one
 
 
 # --- forms --------------------------------------------------------------------------------------------------
@@ -405,6 +430,27 @@ def test_swapped_variants_that_were_trained_on_count_too(base: str, tables: Path
     assert sum(n for kind, n in kinds.items() if kind.endswith("_seen")) > sum(kinds.values()) - 4 * held - 1
 
 
+def test_real_symmetric_sets(base: str, data: Path, tmp_path: Path) -> None:
+    """BECEL's symmetric MRPC is its training set: the rows that were trained on stand apart. So do those of WiC's
+    transitive set, and swapped validation rows do not."""
+    asked = Setup(("mrpc",), base, rows={"*": 300}, data_dir=str(data), **{**QUICK, "epochs": 1})
+    made = train(asked, tmp_path / "mrpc", [0])
+    model = f"hf/{made[0].folder}"
+    options: dict[str, Any] = {"data_dir": str(data), "device": "cpu"}
+    result = unwaver.run("becel/mrpc/symmetric", model, out=str(tmp_path / "r1"), **options)
+    groups = {s.kind: s.groups for s in result if s.metric == "tau"}
+    assert groups == {"symmetric": 3668 - 300, "symmetric_seen": 300}
+    validation = str(data / "becel/mrpc/validation.tsv")
+    result = unwaver.run(validation, model, task="mrpc", variants=("swap",), out=str(tmp_path / "r2"), **options)
+    assert {s.kind for s in result} == {"symmetric"}
+    asked = Setup(("wic",), base, data_dir=str(data), **{**QUICK, "epochs": 1, "batch": 256})
+    made = train(asked, tmp_path / "wic", [0])
+    result = unwaver.run(
+        "becel/wic/transitive", f"hf/{made[0].folder}", limit=40, out=str(tmp_path / "r3"), **options
+    )
+    assert {s.kind for s in result} == {"transitive_seen"}
+
+
 # --- text to text -------------------------------------------------------------------------------------------
 
 
@@ -414,6 +460,9 @@ def test_text_to_text(tables: Path, tmp_path: Path) -> None:
     assert made[0].scores["mrpc"]["held_out"]["accuracy"] > 0.7
     model = open_model(str(made[0].folder), device="cpu")
     assert model.method == "logprob"
+    both = train(setup(base, tables, "mrpc", "snli", multi_task=True, length=64, epochs=1), tmp_path / "b", [0])
+    assert set(both[0].scores) == {"mrpc", "snli"}
+    assert not (both[0].folder / "heads.safetensors").exists(), "the prompt tells the task"
     with pytest.raises(UsageError, match="no distribution over labels"):
         train(setup(base, tables, "mrpc", variants=("swap",), consistency=1.0), tmp_path / "n", [0])
 

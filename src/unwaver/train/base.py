@@ -9,7 +9,7 @@ from typing import Any
 
 from unwaver.errors import ModelError
 from unwaver.models.hf import find_model
-from unwaver.models.hf_common import import_torch, read_config
+from unwaver.models.hf_common import folder_identity, import_torch, read_config
 
 PACKAGE = "package/"
 
@@ -25,6 +25,12 @@ def open_base(name: str) -> tuple[str, dict[str, Any]]:
     if folder.is_dir():
         return str(folder), read_config(folder)
     return find_model(plain)
+
+
+def base_identity(name: str) -> str:
+    """A hash of the weights of a folder, wherever it lies; the name of a model on the hub."""
+    path, _ = open_base(name)
+    return folder_identity(Path(path)) if Path(path).is_dir() else path
 
 
 def _in_package(name: str) -> Path:

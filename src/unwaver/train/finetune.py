@@ -77,32 +77,16 @@ def train(
     made = []
     for n, seed in enumerate(seeds, 1):
         folder = out / f"seed{seed}"
-        found = _finished(folder, setup.id(seed))
-        if found is None:
-            title = f"{'+'.join(p.task.name for p in setup.parts)} seed {seed} ({n} of {len(seeds)})"
-            with _disk(folder):
-                found = _Training(setup, folder, seed, say, partial(track, title), save_seconds).go()
-        else:
-            say(f"{folder} is trained already")
-        made.append(found)
+        title = f"{'+'.join(p.task.name for p in setup.parts)} seed {seed} ({n} of {len(seeds)})"
+        training = _Training(setup, folder, seed, say, partial(track, title), save_seconds)
+        with _disk(folder):
+            if training.is_finished():
+                say(f"{folder} is trained already")
+                made.append(training.measured())
+            else:
+                made.append(training.go())
     write_whole(out / SUMMARY, json.dumps(summary(setup, made), ensure_ascii=False, indent=1) + "\n")
     return made
-
-
-def _finished(folder: Path, id: str) -> Made | None:
-    if not folder.exists():
-        return None
-    try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        about = {}
-    if about.get("id") != id:
-        raise UsageError(
-            "this folder holds something else: another training, or other data",
-            file=folder,
-            hint="choose another --out, or move it away",
-        )
-    return Made(folder, about["seed"], about["scores"])
 
 
 @contextmanager
@@ -157,6 +141,35 @@ class _Training:
             raise UsageError("a text-to-text model has no distribution over labels to keep alike", hint=hint)
         if self.text_to_text and setup.multi_task:
             self.multi_task = False  # the prompt says which task it is: no heads are needed
+
+    def is_finished(self) -> bool:
+        """Whether the model is there; an error if something else is."""
+        if not self.folder.exists():
+            return False
+        if self._read_about().get("id") != self.setup.id(self.seed):
+            raise UsageError(
+                "this folder holds something else: another training, or other data",
+                file=self.folder,
+                hint="choose another --out, or move it away",
+            )
+        shutil.rmtree(self.checkpoints, ignore_errors=True)  # a kill may have left them
+        return True
+
+    def _read_about(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads((self.folder / ABOUT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found
+
+    def measured(self) -> Made:
+        """The finished model; where another test set is asked for than it was measured on, that is done now."""
+        about, asked = self._read_about(), as_json(self.setup)
+        if any(about["setup"].get(key) != _plain(asked.get(key)) for key in ("test_split", "test_rows")):
+            about["setup"], about["scores"] = asked, self._scores(self.folder)
+            _write_json(self.folder / ABOUT, about)
+            write_whole(self.folder / CARD, card(about))
+        return Made(self.folder, self.seed, about["scores"])
 
     def go(self) -> Made:
         tokenizer = load_tokenizer(self.base)
@@ -390,6 +403,11 @@ class _Training:
 def _steps(rows: Sequence[Any], recipe: Recipe) -> int:
     counts = np.bincount([row.get("task", 0) for row in rows])
     return int(np.ceil(counts / recipe.batch).sum()) * recipe.epochs
+
+
+def _plain(value: Any) -> Any:
+    """As it comes back from a file: tuples are lists there."""
+    return json.loads(json.dumps(value))
 
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:

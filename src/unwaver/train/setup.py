@@ -15,6 +15,7 @@ from unwaver.loaders import library
 from unwaver.own_tasks import open_task
 from unwaver.suites import paranlu
 from unwaver.tasks import CALM, Task
+from unwaver.train.base import base_identity
 from unwaver.train.data import Labelled, drawn, held_out, labelled
 from unwaver.train.recipes import Recipe, recipe_for
 from unwaver.trained import PLAIN, check_form
@@ -69,6 +70,8 @@ class Setup:
     def __post_init__(self) -> None:
         if not self.tasks:
             raise UsageError("no task to train", hint="name one: unwaver train mrpc --base … --out …")
+        if len(self.tasks) > 1 and not self.multi_task:
+            raise UsageError("several tasks in one model need heads of their own", hint="add --multi-task")
         if self.consistency < 0:
             raise UsageError(
                 f"--consistency is {self.consistency}", hint="0 is off, 1 weighs as much as the labels"
@@ -110,6 +113,7 @@ class Setup:
         rows = [
             [part.form, *((tuple(i.fields.values()), i.accepted) for i in part.data.items)] for part in self.parts
         ]
+        settings["base"] = base_identity(self.base.replace("{seed}", str(seed)))
         told = json.dumps([settings, rows, seed], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
