@@ -437,11 +437,15 @@ def test_real_symmetric_sets(base: str, data: Path, tmp_path: Path) -> None:
     made = train(asked, tmp_path / "mrpc", [0])
     model = f"hf/{made[0].folder}"
     options: dict[str, Any] = {"data_dir": str(data), "device": "cpu"}
-    result = unwaver.run("becel/mrpc/symmetric", model, out=str(tmp_path / "r1"), **options)
+    result = unwaver.run("becel/mrpc/symmetric", model, limit=1000, out=str(tmp_path / "r1"), **options)
     groups = {s.kind: s.groups for s in result if s.metric == "tau"}
-    assert groups == {"symmetric": 3668 - 300, "symmetric_seen": 300}
+    trained_on = sum(int(item.id) < 1000 for item in asked.parts[0].data.items)  # its rows are those of the set
+    assert sum(groups.values()) == 1000
+    assert trained_on <= groups["symmetric_seen"] <= trained_on + 2, "two rows may differ in a sign only"
     validation = str(data / "becel/mrpc/validation.tsv")
-    result = unwaver.run(validation, model, task="mrpc", variants=("swap",), out=str(tmp_path / "r2"), **options)
+    result = unwaver.run(
+        validation, model, task="mrpc", variants=("swap",), limit=100, out=str(tmp_path / "r2"), **options
+    )
     assert {s.kind for s in result} == {"symmetric"}
     asked = Setup(("wic",), base, data_dir=str(data), **{**QUICK, "epochs": 1, "batch": 256})
     made = train(asked, tmp_path / "wic", [0])

@@ -50,7 +50,7 @@ def command(
         return
     from unwaver.folder import write_whole
     from unwaver.study.findings import findings
-    from unwaver.study.tables import markdown, tables
+    from unwaver.study.tables import markdown, remarks, tables
     from unwaver.study.work import work
 
     models = work(plan, place, console(quiet or as_json), data_dir=data_dir, device=device)
@@ -69,4 +69,6 @@ def command(
     for title, table in tables(found, plan):
         screen.print(title, style="bold", markup=False)
         print_rows(table, screen)
+    for remark in remarks(found):
+        screen.print(remark, style="yellow", markup=False)
     click.echo(f"Written: {place}/tables.md, {place}/study.json")

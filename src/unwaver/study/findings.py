@@ -51,6 +51,7 @@ class Line:
     groups: int  # the fewest that a seed's value rests on
     not_applicable: int
     seen_in_training: bool
+    constant: int = 0  # seeds that give one and the same answer to everything
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,7 @@ def _lines(models: Sequence[Model]) -> Iterator[Line]:
             groups=min(s.counted for s in scores),
             not_applicable=max(s.not_applicable for s in scores),
             seen_in_training=kind.endswith(SUFFIX),
+            constant=sum("constant" in s.flags for s in scores),
         )
 
 

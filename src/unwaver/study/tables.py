@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unwaver.show import percent
+from unwaver.show import ARROW, percent
 from unwaver.study.findings import TEST, Compared, Findings, Line
 from unwaver.study.plan import Plan, slug
 
@@ -16,7 +16,7 @@ def tables(found: Findings, plan: Plan) -> Iterator[tuple[str, Table]]:
     for base in plan.bases:
         for fraction in plan.fractions:
             lines = [line for line in found.lines if (line.base, line.fraction) == (base, fraction)]
-            title = "mean (s.d.) over seeds, in %"
+            title = f"mean (s.d.) over {plan.seeds} seeds, in %"
             title += f" · {slug(base)}" if len(plan.bases) > 1 else ""
             title += f" · {fraction:.0%} of the data" if len(plan.fractions) > 1 else ""
             yield title, _means(lines, list(plan.settings))
@@ -31,7 +31,7 @@ def tables(found: Findings, plan: Plan) -> Iterator[tuple[str, Table]]:
 
 
 def _means(lines: Sequence[Line], settings: Sequence[str]) -> Table:
-    header = ["relation", "metric", "setting", "%", "acc.", "groups", "n/a", "seeds"]
+    header = ["relation", "metric", "setting", "%", "acc.", "groups", "n/a"]
     order = {name: n for n, name in enumerate(settings)}
     cases = list(dict.fromkeys((x.task, x.kind != TEST, x.kind, x.suite) for x in lines))
     tasks = list(dict.fromkeys(x.task for x in lines))
@@ -41,19 +41,24 @@ def _means(lines: Sequence[Line], settings: Sequence[str]) -> Table:
         some = [x for x in lines if (x.task, x.kind, x.suite) == (task, kind, suite)]
         for n, line in enumerate(sorted(some, key=lambda x: order[x.setting])):
             name = _name(line) if n == 0 else ""
-            metric = f"{line.metric}{ {'low': ' ↓', 'high': ' ↑'}.get(line.better, '') }" if n == 0 else ""
+            metric = _metric(line.metric) + ARROW.get(line.better, "") if n == 0 else ""
             rows.append([name, metric, line.setting, _spread(line.value, line.sd), *_beside(line)])
     return [header, *rows]
 
 
 def _name(line: Line | Compared) -> str:
-    """The suite is named where it is a file of test rows: their swaps are not those of BECEL."""
-    return f"{line.task}/{line.kind}" + (f" ({line.suite})" if line.suite in ("test", "validation") else "")
+    """Variants made of a split say so: swapped test rows are not those of BECEL."""
+    splits = {"test": " (test)", "validation": " (val)"}
+    return f"{line.task}/{line.kind}{splits.get(line.suite, '')}"
+
+
+def _metric(name: str) -> str:
+    return "acc." if name == "accuracy" else name
 
 
 def _beside(line: Line) -> list[str]:
     accuracy = "" if line.kind == TEST else _spread(line.accuracy, line.accuracy_sd)
-    return [accuracy, f"{line.groups:,}", f"{line.not_applicable:,}", str(line.seeds)]
+    return [accuracy, f"{line.groups:,}", f"{line.not_applicable:,}"]
 
 
 def _spread(value: float | None, sd: float | None) -> str:
@@ -61,14 +66,13 @@ def _spread(value: float | None, sd: float | None) -> str:
 
 
 def _paired(tests: Sequence[Compared]) -> Table:
-    header = ["relation", "metric", "diff.", "95 % interval", "p", "p Holm", "verdict", "groups"]
+    header = ["relation", "metric", "diff.", "95 % interval", "p Holm", "verdict", "groups"]
     rows = [
         [
             _name(t),
-            t.metric,
+            _metric(t.metric),
             f"{100 * t.difference:+.1f}",
-            "–" if t.low is None or t.high is None else f"{100 * t.low:+.1f} – {100 * t.high:+.1f}",
-            f"{t.p:.4f}",
+            "–" if t.low is None or t.high is None else f"{100 * t.low:.1f} – {100 * t.high:.1f}",
             f"{t.p_holm:.4f}",
             t.verdict,
             f"{t.groups:,}",
@@ -104,6 +108,18 @@ def _rho(found: Findings) -> Table:
     return [["setting", "task", "τ", "τ SNLI", "best τ", "ρ"], *rows]
 
 
+def remarks(found: Findings) -> list[str]:
+    """What must be said beside the numbers: models that always say the same are consistent by no merit."""
+    constant: dict[str, list[str]] = {}
+    for line in found.lines:
+        if line.constant:
+            told = f"{line.task} ({line.setting})"
+            constant.setdefault(told, []).append(line.kind)
+    if not constant:
+        return []
+    return ["Some seeds give one and the same answer to everything: " + ", ".join(constant)]
+
+
 def markdown(found: Findings, plan: Plan) -> str:
     parts = []
     for title, table in tables(found, plan):
@@ -112,4 +128,4 @@ def markdown(found: Findings, plan: Plan) -> str:
         parts.append(
             "\n".join([f"**{title}**", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|", *lines, ""])
         )
-    return "\n".join(parts)
+    return "\n".join([*parts, *remarks(found), ""])
