@@ -23,7 +23,7 @@ def tables(found: Findings, plan: Plan) -> Iterator[tuple[str, Table]]:
         tests = [test for test in found.tests if test.base == base]
         for first, second in dict.fromkeys((t.first, t.second) for t in tests):
             some = [t for t in tests if (t.first, t.second) == (first, second)]
-            yield f"{second} against {first}: points, groups paired, seeds averaged", _paired(some)
+            yield f"{second} against {first}: points, groups paired, seeds averaged, p by Holm", _paired(some)
     if found.shares:
         yield "how many of the consistency tests are", _shares(found)
     if found.rho:
@@ -48,7 +48,7 @@ def _means(lines: Sequence[Line], settings: Sequence[str]) -> Table:
 
 def _name(line: Line | Compared) -> str:
     """Variants made of a split say so: swapped test rows are not those of BECEL."""
-    splits = {"test": " (test)", "validation": " (val)"}
+    splits = {"test": "·test", "validation": "·val"}
     return f"{line.task}/{line.kind}{splits.get(line.suite, '')}"
 
 
@@ -66,14 +66,14 @@ def _spread(value: float | None, sd: float | None) -> str:
 
 
 def _paired(tests: Sequence[Compared]) -> Table:
-    header = ["relation", "metric", "diff.", "95 % interval", "p Holm", "verdict", "groups"]
+    header = ["relation", "metric", "diff.", "95 % interval", "p", "verdict", "groups"]
     rows = [
         [
             _name(t),
             _metric(t.metric),
             f"{100 * t.difference:+.1f}",
             "–" if t.low is None or t.high is None else f"{100 * t.low:.1f} – {100 * t.high:.1f}",
-            f"{t.p_holm:.4f}",
+            f"{t.p_holm:.3f}",
             t.verdict,
             f"{t.groups:,}",
         ]
