@@ -9,7 +9,7 @@ UNWAVER_MODELS ?= $(abspath $(wildcard ../shared/models))
 UNWAVER_REFERENCE ?= $(abspath $(wildcard ../shared/reference))
 export UNWAVER_DATA UNWAVER_MODELS UNWAVER_REFERENCE
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench study clean
 
 demo: $(VENV)/.demo
 	$(BIN)/unwaver run sample --model demo/smollm2
@@ -26,6 +26,10 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev $(VENV)-lm-eval/.done
 	$(BIN)/python bench/run.py
+
+# trains and evaluates the models of docs/results.md: one to two hours on two cores; stopped, it goes on
+study: $(VENV)/.dev
+	$(BIN)/unwaver study studies/results.toml --device cpu
 
 # torch is pinned to one release, so that plain `torch` never brings several GB of CUDA packages with it
 $(VENV)/.venv:

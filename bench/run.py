@@ -24,11 +24,8 @@ def main() -> None:
     scripts: list[tuple[str | Path, str]] = [(sys.executable, "startup.py"), (sys.executable, "million.py")]
     scripts.append((sys.executable, "logs.py"))
     if os.environ.get("UNWAVER_DATA") and os.environ.get("UNWAVER_MODELS"):
-        scripts += [
-            (sys.executable, name)
-            for name in ("builders.py", "negation.py", "rules.py", "generation.py", "pairs.py")
-        ]
-        scripts += [(sys.executable, "overhead.py"), (LM_EVAL, "lm_eval_side_by_side.py")]
+        names = ("builders.py", "negation.py", "rules.py", "generation.py", "pairs.py", "train.py", "overhead.py")
+        scripts += [(sys.executable, name) for name in names] + [(LM_EVAL, "lm_eval_side_by_side.py")]
     else:
         print("UNWAVER_DATA or UNWAVER_MODELS is not set: benches on real data are left out", file=sys.stderr)
     kept = True

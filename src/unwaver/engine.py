@@ -19,7 +19,7 @@ from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.models import open_judge, open_models, open_writer
 from unwaver.panel import Answers, Panel, Respondent, answers_of, links
 from unwaver.render import Renderer
-from unwaver.rescore import frame_of, scored, versions
+from unwaver.rescore import frame_of, scored, seen_apart, versions
 from unwaver.result import Result
 from unwaver.select import Selection, select
 from unwaver.store import Store
@@ -222,6 +222,9 @@ class Run:
             if until:
                 record["until"] = until.record(self._names())
                 frames = [marked(frame, record["until"], n, self.groups) for n, frame in enumerate(frames)]
+            seen = {str(n): self.renderer.seen(self.groups, r.model) for n, r in enumerate(panel.tested)}
+            folder.write_seen(place, seen)
+            frames = [seen_apart(frame, seen[str(n)]) for n, frame in enumerate(frames)]
             record["certification"] = self._audit(store, place)
             frames = self._rate(self._compare(frames, store, spent, record), store, spent)
         record["spent"] = asdict(spent)

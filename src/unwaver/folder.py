@@ -20,7 +20,7 @@ from unwaver.types import Group, Item
 
 RUN_VERSION = 1
 RUN, GROUPS, ANSWERS, SCORES = "run.json", "groups.jsonl", "answers.sqlite", "scores.json"
-AUDIT = "audit.jsonl"
+AUDIT, SEEN = "audit.jsonl", "seen.json"
 INCOMPLETE = "copy the whole run folder, or give the command of the run again"
 _DAMAGED = "the file was cut or edited: move it away and give the command of the run again"
 
@@ -105,6 +105,22 @@ def read_kept(folder: Path, groups: Iterable[Group]) -> set[str] | None:
 
 def write_audit(folder: Path, records: Iterable[Mapping[str, Any]]) -> None:
     write_whole(folder / AUDIT, "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records))
+
+
+def write_seen(folder: Path, seen: Mapping[str, list[str]]) -> None:
+    """Which groups each model (by its number) was trained on; no file where there are none."""
+    known = {number: groups for number, groups in seen.items() if groups}
+    if known:
+        write_whole(folder / SEEN, json.dumps({"version": 1, "seen": known}, ensure_ascii=False) + "\n")
+
+
+def read_seen(folder: Path) -> dict[str, list[str]]:
+    if not (folder / SEEN).exists():
+        return {}
+    found = _read_json(folder / SEEN).get("seen")
+    if not isinstance(found, dict) or not all(isinstance(groups, list) for groups in found.values()):
+        raise DataError("found no groups by model", file=folder / SEEN, hint=_DAMAGED)
+    return found
 
 
 def read_groups(folder: Path) -> list[Group]:

@@ -9,6 +9,7 @@ from unwaver.config import Config
 from unwaver.errors import UsageError, near
 from unwaver.select import Selection, shots
 from unwaver.tasks import Form, Task, built_in, prompt_of, read_templates, segments_of, task_named, with_template
+from unwaver.trained import in_form, seen_groups, trained_of
 from unwaver.types import Group, Item, Model, Request
 
 
@@ -27,6 +28,9 @@ class Renderer:
         self._shots: dict[tuple[str, str], list[tuple[Item, str]]] = {}
 
     def __call__(self, item: Item, model: Model) -> Request:
+        trained = trained_of(model)
+        if trained is not None:
+            item = in_form(item, self._tasks(item.task), trained.form(item.task))
         form = self.form(item)
         reads = model.reads
         return Request(
@@ -60,6 +64,11 @@ class Renderer:
     def modified(self, group: Group) -> str:
         """The field that a variant of the group's original changes."""
         return self._tasks(group.items[0].task).modified
+
+    def seen(self, groups: Sequence[Group], model: Model) -> list[str]:
+        """The ids of the groups with a text that the model was trained on."""
+        trained = trained_of(model)
+        return [] if trained is None else seen_groups(groups, trained, self._tasks)
 
     def words(self, groups: Sequence[Group]) -> dict[tuple[str, str], tuple[str, ...]]:
         """What a language model writes for the labels, by task and template."""

@@ -45,6 +45,18 @@ def frame_of(
     )
 
 
+def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:
+    """Groups that the model was trained on stand apart, as a kind of their own: symmetric -> symmetric_seen."""
+    import polars as pl
+
+    from unwaver.trained import SUFFIX
+
+    if not seen:
+        return frame
+    apart = pl.col("group").is_in(list(seen))
+    return frame.with_columns(kind=pl.when(apart).then(pl.col("kind") + SUFFIX).otherwise(pl.col("kind")))
+
+
 def scored(frames: Sequence[pl.DataFrame], record: Mapping[str, Any], config: Config, place: Path) -> Result:
     import polars as pl
 
@@ -172,6 +184,7 @@ def read_folder(
     keys: dict[int, dict[tuple[str, int], str]] = {}
     for number, item, replicate, key in store.linked():
         keys.setdefault(min(number, len(record["models"])), {})[item, replicate] = key  # the judges come last
+    seen = folder.read_seen(place)
     judged = answers_of(keys.get(len(record["models"]), {}), store)
     for number, model in enumerate(record["models"]):
         found = {**answers_of(keys.get(number, {}), store), **judged}
@@ -182,7 +195,7 @@ def read_folder(
             from unwaver.until import marked
 
             frame = marked(frame, record["until"], number, groups)
-        frames.append(frame)
+        frames.append(seen_apart(frame, seen.get(str(number), ())))
     store.close()
     frames = _compared_again(frames, groups, agree or config.agree, judged, place)
     return _rated_again(frames, groups, config, judged), record, config

@@ -14,6 +14,7 @@ from unwaver.averages import averages
 from unwaver.block import Block, Metric, block_of
 from unwaver.stats import LEVEL, Estimate, Floats, estimate
 from unwaver.table import BLOCK
+from unwaver.trained import FLAG, SUFFIX
 from unwaver.types import Score
 
 Unreadable = Literal["violate", "skip"]
@@ -29,6 +30,8 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
             flags: tuple[str, ...] = ("constant",)
         else:
             flags = ("identical",) if _identical_in_buckets(block) else ()
+        if block.kind.endswith(SUFFIX):
+            flags = (*flags, FLAG)
         scores += [replace(s, flags=flags) for s in _scores(block, unreadable, seed)]
     return [*scores, *averages(blocks, seed)]
 

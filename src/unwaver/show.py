@@ -225,7 +225,7 @@ def remarks(result: Result) -> list[str]:
                 f"{name}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – {percent(s.high)}] over "
                 f"{s.counted:,} of {s.groups:,} groups if those with an unreadable answer are left out"
             )
-    lines += _about_buckets(result) + _about_variants(result) + _about_agreements(result)
+    lines += _about_buckets(result) + _about_variants(result) + _about_agreements(result) + _about_seen(result)
     leading = result.leading()
     relations = [s for s in leading if s.metric not in OF_BUCKETS]
     if any(s.accuracy is None and s.groups > s.failed + s.not_asked for s in relations):
@@ -281,6 +281,18 @@ def _about_variants(result: Result) -> list[str]:
                 f"the right ones lies between {percent(s.bound_low)} and {percent(s.bound_high)} %"
             )
     return lines
+
+
+def _about_seen(result: Result) -> list[str]:
+    """Groups that a model was trained on say nothing of what it does with others."""
+    apart: dict[str, list[str]] = {}
+    for s in result.leading():
+        if "seen_in_training" in s.flags:
+            apart.setdefault(s.model, []).append(f"{s.task}/{s.kind}")
+    return [
+        f"{', '.join(names)}: groups with a text that {model} was trained on, scored apart (seen_in_training)"
+        for model, names in apart.items()
+    ]
 
 
 def _about_buckets(result: Result) -> list[str]:

@@ -29,6 +29,7 @@ class Form:
 
 
 CALM = "calm"
+TARGET = "target-only"  # a partial input: only the text that variants change
 # forms that list the labels as options, with the marks before them; the mark at place i stands for choices[i]
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "options": tuple(string.ascii_uppercase),
@@ -68,7 +69,9 @@ class Task:
             return self.forms[name]
         if name == CALM:
             return _calm_form(self)
-        raise UsageError(f"{self.name} has no form {name}", hint=near(name, {CALM, *OPTIONS, *self.forms}))
+        if name == TARGET:
+            return _target_form(self)
+        raise UsageError(f"{self.name} has no form {name}", hint=near(name, {CALM, TARGET, *OPTIONS, *self.forms}))
 
     def check_relation(self, kind: str) -> None:
         """Refuse a relation that does not hold for this task, with the reason."""
@@ -208,6 +211,17 @@ def _calm_form(task: Task) -> Form:
         prompt="\n".join(["{first} {second}", *(line for line in lines if line not in texts)]),
         indicators=tuple(name.replace("_", " ").capitalize() for name in task.fields),
     )
+
+
+def _target_form(task: Task) -> Form:
+    """Only the segment with the text that variants change, and the lines of the prompt that need no more:
+
+    snli -> ("{hypothesis}",), anli -> ("{hyp1} {hyp2}",)
+    """
+    segments = tuple(s for s in task.form.segments if task.modified in _FIELD.findall(s))
+    known = {name for segment in segments for name in _FIELD.findall(segment)}
+    lines = [line for line in task.form.prompt.split("\n") if set(_FIELD.findall(line)) <= known]
+    return replace(task.form, segments=segments, prompt="\n".join(lines))
 
 
 _FIELD = re.compile(r"\{(\w+)\}")

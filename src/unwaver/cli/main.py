@@ -28,6 +28,8 @@ VERBS = {
     "show": "Show the groups of a run that broke a relation, side by side.",
     "analyse": "Read more from scores, tables and paraphrases: Pareto front, splits, distances …",
     "agreement": "Validate how free answers are compared against people's judgements.",
+    "train": "Fine-tune models on tasks, single or several at once, over seeds.",
+    "study": "Train, evaluate and compare models by a plan: a table as in the papers.",
     "bow": "Train a bag-of-words model.",
     "list": "List suites, models and metrics.",
 }

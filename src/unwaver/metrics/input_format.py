@@ -22,9 +22,10 @@ THRESHOLDS = (0.9, 0.8, 0.7, 0.6, 0.5)
 
 
 def metrics(block: Block) -> Iterator[Metric]:
-    if block.kind == "reverse":
+    kind = block.kind.partition("_")[0]  # reverse_seen: of groups that the model was trained on
+    if kind == "reverse":
         yield Metric("C_R", pass_rate, "high", skippable=True)
-    if block.kind == "signal":
+    if kind == "signal":
         yield Metric("C_S", partial(passes, threshold=1.0), "high", skippable=True)
         for threshold in THRESHOLDS:
             chosen = partial(passes, threshold=threshold)

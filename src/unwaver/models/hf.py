@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from unwaver.errors import ModelError, UsageError
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
+from unwaver.trained import read_trained
 from unwaver.types import Model
 
 HUB_SECONDS = 5.0  # that the hub has to answer
@@ -37,19 +38,21 @@ def open_model(
     16 to say a label and 64 in free text if not given. `map` joins a classifier's labels to the task's. Weights
     are loaded when the first question is asked."""
     path, config, identity, shown = found(name, revision, trust_remote_code)
+    trained = read_trained(Path(path))
     loading: dict[str, Any] = {
         "device": device,
         "dtype": dtype,
         "revision": revision,
         "trust_remote_code": trust_remote_code,
     }
-    kind = kind_of(config, name)
+    kind = "classifier" if trained is not None and trained.heads else kind_of(config, name)
     if kind == "classifier":
         if method not in (None, "classify"):
             raise UsageError(f"{name} is a classifier: it has no method {method}", hint="leave --method out")
         from unwaver.models.hf_classifier import Classifier
 
-        return Classifier(path, shown, identity, map=map or {}, batch_tokens=batch_tokens, **loading)
+        loading |= {"batch_tokens": batch_tokens, "trained": trained}
+        return Classifier(path, shown, identity, map=map or {}, **loading)
     if method not in (None, "logprob", "generate"):
         raise UsageError(f"unknown method {method}", hint="known for a language model: logprob, generate")
     if kind == "causal":
@@ -60,7 +63,7 @@ def open_model(
         from unwaver.models.hf_seq2seq import text_to_text
 
         language_model = text_to_text
-    model: Model = language_model(
+    model = language_model(
         path,
         name=shown,
         identity=identity,
@@ -77,15 +80,19 @@ def open_model(
         no_repeat_ngram=no_repeat_ngram,
         **loading,
     )
-    return model
+    model.trained = trained
+    return cast(Model, model)
 
 
 def found(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str, dict[str, Any], str, str]:
     """What transformers loads the model by, its configuration, its identity, and the name that is shown."""
     folder = Path(name).expanduser()
     if folder.is_dir():
-        return str(folder), read_config(folder), folder_identity(folder), folder.resolve().name
-    path, config = _from_hub(name, revision, trust_remote_code)
+        whole = folder.resolve()
+        # trained here, all are called seed0, seed1 …
+        shown = whole.name if read_trained(folder) is None else f"{whole.parent.name}/{whole.name}"
+        return str(folder), read_config(folder), folder_identity(folder), shown
+    path, config = find_model(name, revision, trust_remote_code)
     return path, config, f"hub:{name}@{config.get('_commit_hash') or revision or 'main'}", name
 
 
@@ -104,7 +111,9 @@ def kind_of(config: dict[str, Any], name: str) -> str:
     )
 
 
-def _from_hub(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str, dict[str, Any]]:
+def find_model(
+    name: str, revision: str | None = None, trust_remote_code: bool = False
+) -> tuple[str, dict[str, Any]]:
     """What transformers loads the model by, and its configuration: from the hub, or from the cache without one."""
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise ModelError(f"there is no model folder {name}", hint="check the path; a hub id is owner/name")

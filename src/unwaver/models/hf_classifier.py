@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from unwaver.models.hf_common import (
     pick_dtype,
     token_limit,
 )
+from unwaver.trained import Trained
 from unwaver.types import Answer, Batch, Request
 
 CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
@@ -38,7 +39,9 @@ class Classifier:
         dtype: str | None,
         revision: str | None,
         trust_remote_code: bool,
+        trained: Trained | None = None,
     ):
+        self.trained = trained
         self.name, self.identity = name, identity
         self._path, self._map, self._batch_tokens = path, dict(map), batch_tokens
         self._loading = {"revision": revision, "trust_remote_code": trust_remote_code}
@@ -65,7 +68,9 @@ class Classifier:
         return sum(len(ids) for ids in self._encode(requests)["input_ids"])
 
     def load(self) -> None:
-        if self._model is None:
+        if self._model is None and self.trained is not None and self.trained.heads:
+            self._model = self._load_heads(self.trained).to(self._device).eval()
+        elif self._model is None:
             model, found = self._load(
                 "AutoModelForSequenceClassification", dtype=self._dtype, output_loading_info=True
             )
@@ -91,7 +96,7 @@ class Classifier:
         encoded = self._encode(requests)
         budget = self._batch_tokens or (CPU_BATCH_TOKENS if self._device == "cpu" else GPU_BATCH_TOKENS)
         for indices in length_batches([len(ids) for ids in encoded["input_ids"]], budget):
-            rows = self._logits(encoded, indices)
+            rows = self._logits(encoded, indices, [requests[i].task for i in indices])
             yield [(i, row, i in encoded["truncated"]) for i, row in zip(indices, rows, strict=True)]
 
     def close(self) -> None:
@@ -128,7 +133,7 @@ class Classifier:
             truncated.update(rows[k] for k in too_long)
         return columns
 
-    def _logits(self, encoded: Mapping[str, Any], indices: list[int]) -> np.ndarray:
+    def _logits(self, encoded: Mapping[str, Any], indices: list[int], tasks: list[str]) -> np.ndarray:
         torch = self._torch
         width = max(len(encoded["input_ids"][i]) for i in indices)
         inputs = {}
@@ -140,6 +145,9 @@ class Classifier:
             for row, i in zip(rows, indices, strict=True):
                 row[: len(encoded[name][i])] = encoded[name][i]
             inputs[name] = torch.from_numpy(rows).to(self._device)
+        if self.trained is not None and self.trained.heads:
+            places = {task: n for n, task in enumerate(self.trained.tasks)}
+            inputs["task"] = torch.tensor([places[task] for task in tasks], device=self._device)
         try:
             with torch.inference_mode():
                 logits = self._model(**inputs).logits
@@ -160,15 +168,37 @@ class Classifier:
     def _columns(self, task: str, choices: tuple[str, ...]) -> list[list[int]]:
         """For each choice the model's labels that mean it."""
         if (task, choices) not in self._joined:
-            known = {int(i): str(label) for i, label in self._config.id2label.items()}
+            known = self._labels(task)
             self._joined[task, choices] = joined_labels(task, choices, known, self._map)
         return self._joined[task, choices]
+
+    def _labels(self, task: str) -> dict[int, str]:
+        """The model's labels by their numbers, or those of the head that a task has."""
+        if self.trained is None or not self.trained.heads:
+            return {int(i): str(label) for i, label in self._config.id2label.items()}
+        if task not in self.trained.tasks:
+            present = ", ".join(self.trained.tasks)
+            raise ModelError(
+                f"{self.name} has no head for {task}; it has {present}",
+                hint=f"ask it about {present}, or train one with {task} too: unwaver train --multi-task",
+            )
+        return dict(enumerate(self.trained.tasks[task]["labels"]))
+
+    def _load_heads(self, trained: Trained) -> Any:
+        from unwaver.models.hf_heads import load_heads
+
+        labels = {task: entry["labels"] for task, entry in trained.tasks.items()}
+        return self._guarded(lambda: load_heads(self._path, labels, dtype=self._dtype))
 
     def _load(self, auto_class: str, **options: Any) -> Any:
         import transformers
 
+        made = getattr(transformers, auto_class)
+        return self._guarded(lambda: made.from_pretrained(self._path, **self._loading, **options))
+
+    def _guarded(self, load: Callable[[], Any]) -> Any:
         try:
-            return getattr(transformers, auto_class).from_pretrained(self._path, **self._loading, **options)
+            return load()
         except Exception as e:  # transformers raises many kinds for one broken folder
             first_line = str(e).strip().split("\n", 1)[0][:300]
             raise ModelError(

@@ -111,6 +111,11 @@ def _fetched_dev_file(task: Task, files: Library, folders: Sequence[str]) -> Pat
     return found
 
 
+def read_pairs(task: Task, path: Path) -> list[Item]:
+    """The pairs of one file of a task, whatever its columns are called; plain, not yet in CALM's form."""
+    return list(_items(task, *_first_known(task, [path])))
+
+
 def _train_file(task: Task, files: Library) -> tuple[list[Row], _Columns] | None:
     folders = _FOLDERS.get(task.name, (task.name,))
     train = (_read(task, p) for p in _tables(files, folders) if _TRAIN.search(p.name.lower()))

@@ -1,0 +1,131 @@
+"""The findings of a study as tables: for a terminal, and in Markdown for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unwaver.show import ARROW, percent
+from unwaver.study.findings import TEST, Compared, Findings, Line
+from unwaver.study.plan import Plan, slug
+
+Table = list[list[str]]  # header first
+
+
+def tables(found: Findings, plan: Plan) -> Iterator[tuple[str, Table]]:
+    """Title and rows of each table."""
+    for base in plan.bases:
+        for fraction in plan.fractions:
+            lines = [line for line in found.lines if (line.base, line.fraction) == (base, fraction)]
+            title = f"mean (s.d.) over {plan.seeds} seeds, in %"
+            title += f" · {slug(base)}" if len(plan.bases) > 1 else ""
+            title += f" · {fraction:.0%} of the data" if len(plan.fractions) > 1 else ""
+            yield title, _means(lines, list(plan.settings))
+        tests = [test for test in found.tests if test.base == base]
+        for first, second in dict.fromkeys((t.first, t.second) for t in tests):
+            some = [t for t in tests if (t.first, t.second) == (first, second)]
+            yield f"{second} against {first}: points, groups paired, seeds averaged, p by Holm", _paired(some)
+    if found.shares:
+        yield "how many of the consistency tests are", _shares(found)
+    if found.rho:
+        yield "ρ of negational τ against SNLI", _rho(found)
+
+
+def _means(lines: Sequence[Line], settings: Sequence[str]) -> Table:
+    header = ["relation", "metric", "setting", "%", "acc.", "groups", "n/a"]
+    order = {name: n for n, name in enumerate(settings)}
+    cases = list(dict.fromkeys((x.task, x.kind != TEST, x.kind, x.suite) for x in lines))
+    tasks = list(dict.fromkeys(x.task for x in lines))
+    cases.sort(key=lambda c: (tasks.index(c[0]), c[1]))
+    rows = []
+    for task, _, kind, suite in cases:
+        some = [x for x in lines if (x.task, x.kind, x.suite) == (task, kind, suite)]
+        for n, line in enumerate(sorted(some, key=lambda x: order[x.setting])):
+            name = _name(line) if n == 0 else ""
+            metric = _metric(line.metric) + ARROW.get(line.better, "") if n == 0 else ""
+            rows.append([name, metric, line.setting, _spread(line.value, line.sd), *_beside(line)])
+    return [header, *rows]
+
+
+def _name(line: Line | Compared) -> str:
+    """Variants made of a split say so: swapped test rows are not those of BECEL."""
+    splits = {"test": "·test", "validation": "·val"}
+    return f"{line.task}/{line.kind}{splits.get(line.suite, '')}"
+
+
+def _metric(name: str) -> str:
+    return "acc." if name == "accuracy" else name
+
+
+def _beside(line: Line) -> list[str]:
+    accuracy = "" if line.kind == TEST else _spread(line.accuracy, line.accuracy_sd)
+    return [accuracy, f"{line.groups:,}", f"{line.not_applicable:,}"]
+
+
+def _spread(value: float | None, sd: float | None) -> str:
+    return percent(value) + (f" ({percent(sd)})" if sd is not None else "")
+
+
+def _paired(tests: Sequence[Compared]) -> Table:
+    header = ["relation", "metric", "diff.", "95 % interval", "p", "verdict", "groups"]
+    rows = [
+        [
+            _name(t),
+            _metric(t.metric),
+            f"{100 * t.difference:+.1f}",
+            "–" if t.low is None or t.high is None else f"{100 * t.low:.1f} – {100 * t.high:.1f}",
+            f"{t.p_holm:.3f}",
+            t.verdict,
+            f"{t.groups:,}",
+        ]
+        for t in tests
+    ]
+    return [header, *rows]
+
+
+def _shares(found: Findings) -> Table:
+    rows = [
+        [
+            f"{s['second']} against {s['first']}",
+            *(f"{s[v]} of {s['tests']}" for v in ("better", "worse", "no difference")),
+        ]
+        for s in found.shares
+    ]
+    return [["setting", "better", "worse", "no difference"], *rows]
+
+
+def _rho(found: Findings) -> Table:
+    rows = [
+        [
+            r["setting"],
+            r["task"],
+            percent(r["tau"]),
+            percent(r["tau_snli"]),
+            percent(r["best"]),
+            "–" if r["rho"] is None else f"{r['rho']:.2f}",
+        ]
+        for r in found.rho
+    ]
+    return [["setting", "task", "τ", "τ SNLI", "best τ", "ρ"], *rows]
+
+
+def remarks(found: Findings) -> list[str]:
+    """What must be said beside the numbers: models that always say the same are consistent by no merit."""
+    constant: dict[str, list[str]] = {}
+    for line in found.lines:
+        if line.constant:
+            told = f"{line.task} ({line.setting})"
+            constant.setdefault(told, []).append(line.kind)
+    if not constant:
+        return []
+    return ["Some seeds give one and the same answer to everything: " + ", ".join(constant)]
+
+
+def markdown(found: Findings, plan: Plan) -> str:
+    parts = []
+    for title, table in tables(found, plan):
+        header, *rows = table
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        parts.append(
+            "\n".join([f"**{title}**", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|", *lines, ""])
+        )
+    return "\n".join([*parts, *remarks(found), ""])

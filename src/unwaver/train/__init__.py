@@ -1,0 +1,1 @@
+"""Training: the fine-tuned models that the papers test. See `unwaver train --help` and docs/train.md."""

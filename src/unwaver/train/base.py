@@ -1,0 +1,93 @@
+"""The model that training starts from: a folder, a hub id, or the folder inside an installed package."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unwaver.errors import ModelError
+from unwaver.models.hf import find_model
+from unwaver.models.hf_common import folder_identity, import_torch, read_config
+
+PACKAGE = "package/"
+
+
+def open_base(name: str) -> tuple[str, dict[str, Any]]:
+    """What transformers loads the base by, and its configuration: "hf/PATH-OR-ID", the same without hf/, or
+    "package/NAME" for weights that come inside a Python package."""
+    if name.startswith(PACKAGE):
+        folder = _in_package(name.removeprefix(PACKAGE))
+        return str(folder), read_config(folder)
+    plain = name.removeprefix("hf/")
+    folder = Path(plain).expanduser()
+    if folder.is_dir():
+        return str(folder), read_config(folder)
+    return find_model(plain)
+
+
+def base_identity(name: str) -> str:
+    """A hash of the weights of a folder, wherever it lies; the name of a model on the hub."""
+    path, _ = open_base(name)
+    return folder_identity(Path(path)) if Path(path).is_dir() else path
+
+
+def _in_package(name: str) -> Path:
+    found = importlib.util.find_spec(name)
+    places = list(found.submodule_search_locations or ()) if found else []
+    for place in places:
+        configs = sorted(Path(place).rglob("config.json"), key=lambda p: (len(p.parts), p))
+        for config in configs:
+            if any(config.parent.glob("*.safetensors")):
+                return config.parent
+    raise ModelError(
+        f"there is no package {name} with a model in it", hint=f"pip install {name.replace('_', '-')}"
+    )
+
+
+def is_text_to_text(config: dict[str, Any]) -> bool:
+    return bool(config.get("is_encoder_decoder"))
+
+
+def load_classifier(path: str, labels: Sequence[str], seed: int) -> Any:
+    """The base with a new head: what a classifier has learnt of other labels is dropped."""
+    from unwaver.models.hf_heads import label_options
+
+    options = {"ignore_mismatched_sizes": True, **label_options(labels)}
+    return _load("AutoModelForSequenceClassification", path, seed, **options)
+
+
+def load_multi_task(path: str, labels: Mapping[str, Sequence[str]], seed: int) -> Any:
+    """A shared encoder with a new head for each task."""
+    from unwaver.models.hf_heads import MultiTask
+
+    return MultiTask(
+        {task: load_classifier(path, names, seed + n) for n, (task, names) in enumerate(labels.items())}
+    )
+
+
+def load_text_to_text(path: str, seed: int) -> Any:
+    return _load("AutoModelForSeq2SeqLM", path, seed)
+
+
+def load_tokenizer(path: str) -> Any:
+    return _load("AutoTokenizer", path, 0)
+
+
+def _load(kind: str, path: str, seed: int, **options: Any) -> Any:
+    torch = import_torch()
+    import transformers
+
+    if kind != "AutoTokenizer":
+        options["dtype"] = torch.float32
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return getattr(transformers, kind).from_pretrained(path, **options)
+    except Exception as e:  # transformers raises many kinds for one broken folder
+        first_line = str(e).strip().split("\n", 1)[0][:300]
+        raise ModelError(
+            f"{path} cannot be trained: {first_line}",
+            hint="give an encoder or a text-to-text model: a folder that save_pretrained wrote, or a hub id",
+        ) from e

@@ -1,0 +1,57 @@
+"""The model card of a trained folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def card(about: Mapping[str, Any]) -> str:
+    """What a reader of the folder must know: data, recipe, seed, scores."""
+    recipe = about["recipe"]
+    setup = about["setup"]
+    lines = [
+        "---",
+        "library_name: transformers",
+        "---",
+        f"# {', '.join(about['tasks'])}, seed {about['seed']}",
+        "",
+        f"Trained by unwaver {about['unwaver']} from `{about['base_name'] or 'a local folder'}`.",
+        "",
+        "| task | file | form | trained on | held out | accuracy, held out | accuracy, test |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for task, entry in about["tasks"].items():
+        scores = about["scores"][task]
+        told = [_told(scores.get(on)) for on in ("held_out", "test")]
+        cells = [task, entry["file"], entry["form"], f"{entry['items']:,}", f"{entry['held_out']:,}", *told]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"Recipe `{recipe['name']}`: AdamW, learning rate {recipe['lr']:g} falling linearly to 0, weight decay "
+        f"{recipe['weight_decay']:g}, batch {recipe['batch']}, at most {recipe['length']} tokens, at most "
+        f"{recipe['epochs']} epochs ({about['epochs_trained']:g} were trained), the best on the hold-out kept.",
+    ]
+    if about["pairs"]:
+        lines.append(
+            f"{about['pairs']:,} rows have a variant beside them ({', '.join(setup['variants'])}); weight of the "
+            f"consistency loss: {setup.get('consistency', 0):g}."
+        )
+    if setup.get("adversarial"):
+        lines.append(f"Words were substituted ({setup['adversarial']}), up to {setup['samples']} samples an item.")
+    lines += [
+        "",
+        "The hold-out has a tenth of the premises (or rows) and chose the epoch; the test set chose nothing. "
+        "unwaver scores groups with texts that were trained on apart, with the flag `seen_in_training`.",
+        "",
+    ]
+    if about["heads"]:
+        lines += ["The encoder is shared; heads.safetensors has a head for each task.", ""]
+    return "\n".join(lines)
+
+
+def _told(score: Mapping[str, Any] | None) -> str:
+    if score is None or score["accuracy"] is None:
+        return "–"
+    interval = "" if score["low"] is None else f" [{100 * score['low']:.1f} – {100 * score['high']:.1f}]"
+    return f"{100 * score['accuracy']:.1f} %{interval} of {score['items']:,}"

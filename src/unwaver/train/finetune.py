@@ -1,0 +1,421 @@
+"""One command, several seeds: DIR[/TASK]/seedN, each an ordinary model folder, and summary.json.
+
+A model appears in its folder whole, when it is done. Until then its checkpoints lie beside, in .seedN.checkpoints;
+a training that was stopped goes on from the last of them, if they are its own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unwaver import __version__
+from unwaver.errors import StoreFull, UsageError
+from unwaver.folder import write_whole
+from unwaver.train.adversarial import substituted
+from unwaver.train.base import (
+    is_text_to_text,
+    load_classifier,
+    load_multi_task,
+    load_text_to_text,
+    load_tokenizer,
+    open_base,
+)
+from unwaver.train.card import card
+from unwaver.train.consistency import Variant, variants_of
+from unwaver.train.recipes import Recipe
+from unwaver.train.rows import Encoder, answered, lines_of_test, score
+from unwaver.train.setup import Part, Setup, as_json
+from unwaver.trained import ABOUT, SEEN, VERSION, fingerprints, in_form
+from unwaver.types import Item
+
+SUMMARY, TEST, CARD = "summary.json", "test.jsonl", "README.md"
+SAVE_SECONDS = 300.0
+EVALUATION_BATCH = 64
+_FULL = ("No space left", "File too large", "Disk quota", "PytorchStreamWriter", "unexpected pos")
+
+Progress = Callable[[int], None]
+Track = Callable[[str, int], AbstractContextManager[Progress]]
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def _untracked(_what: str, _total: int) -> AbstractContextManager[Progress]:
+    return nullcontext(lambda _: None)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A trained model: where it is, and by task what it scored on the hold-out and the test set."""
+
+    folder: Path
+    seed: int
+    scores: Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
+def train(
+    setup: Setup,
+    out: Path,
+    seeds: Sequence[int],
+    *,
+    say: Callable[[str], None] = _silent,
+    track: Track = _untracked,
+    save_seconds: float = SAVE_SECONDS,
+) -> list[Made]:
+    """Train what is not there yet."""
+    made = []
+    for n, seed in enumerate(seeds, 1):
+        folder = out / f"seed{seed}"
+        title = f"{'+'.join(p.task.name for p in setup.parts)} seed {seed} ({n} of {len(seeds)})"
+        training = _Training(setup, folder, seed, say, partial(track, title), save_seconds)
+        with _disk(folder):
+            if training.is_finished():
+                say(f"{folder} is trained already")
+                made.append(training.measured())
+            else:
+                made.append(training.go())
+    write_whole(out / SUMMARY, json.dumps(summary(setup, made), ensure_ascii=False, indent=1) + "\n")
+    return made
+
+
+@contextmanager
+def _disk(place: Path) -> Iterator[None]:
+    """A full disk shows in many ways, one for each library that writes."""
+    try:
+        yield
+    except Exception as e:
+        if any(sign in str(e) for sign in _FULL):
+            first_line = str(e).strip().split("\n", 1)[0][:120]
+            hint = "free some space and give the same command again: it goes on from the last checkpoint"
+            raise StoreFull(f"the disk is full ({first_line})", file=place, hint=hint) from e
+        raise
+
+
+def summary(setup: Setup, made: Sequence[Made]) -> dict[str, Any]:
+    """What summary.json holds: each seed, and mean and s.d. over seeds of each accuracy."""
+    over: dict[str, dict[str, Any]] = {}
+    for task, on in dict.fromkeys((t, s) for m in made for t, sets in m.scores.items() for s in sets):
+        values = [m.scores[task][on]["accuracy"] for m in made if on in m.scores[task]]
+        spread = statistics.stdev(values) if len(values) > 1 else None
+        items = max(m.scores[task][on]["items"] for m in made if on in m.scores[task])
+        over.setdefault(task, {})[on] = {
+            "accuracy": statistics.fmean(values),
+            "sd": spread,
+            "seeds": len(values),
+            "items": items,
+        }
+    seeds = [{"seed": m.seed, "folder": m.folder.name, "scores": m.scores} for m in made]
+    return {"version": VERSION, "setup": as_json(setup), "seeds": seeds, "over_seeds": over}
+
+
+class _Training:
+    def __init__(
+        self,
+        setup: Setup,
+        folder: Path,
+        seed: int,
+        say: Callable[[str], None],
+        track: Callable[[int], AbstractContextManager[Progress]],
+        save_seconds: float,
+    ):
+        self.setup, self.folder, self.seed = setup, folder, seed
+        self.say, self.track, self.save_seconds = say, track, save_seconds
+        self.checkpoints = folder.with_name(f".{folder.name}.checkpoints")
+        self.base, self.config = open_base(setup.base.replace("{seed}", str(seed)))
+        self.text_to_text = is_text_to_text(self.config)
+        self.multi_task = setup.multi_task
+        self.recipe = setup.recipe_of(str(self.config.get("model_type", "")))
+        if self.text_to_text and setup.consistency:
+            hint = "leave --consistency out: the pairs alone can be trained on"
+            raise UsageError("a text-to-text model has no distribution over labels to keep alike", hint=hint)
+        if self.text_to_text and setup.multi_task:
+            self.multi_task = False  # the prompt says which task it is: no heads are needed
+
+    def is_finished(self) -> bool:
+        """Whether the model is there; an error if something else is."""
+        if not self.folder.exists():
+            return False
+        if self._read_about().get("id") != self.setup.id(self.seed):
+            raise UsageError(
+                "this folder holds something else: another training, or other data",
+                file=self.folder,
+                hint="choose another --out, or move it away",
+            )
+        shutil.rmtree(self.checkpoints, ignore_errors=True)  # a kill may have left them
+        return True
+
+    def _read_about(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads((self.folder / ABOUT).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found
+
+    def measured(self) -> Made:
+        """The finished model; where another test set is asked for than it was measured on, that is done now."""
+        about, asked = self._read_about(), as_json(self.setup)
+        if any(about["setup"].get(key) != _plain(asked.get(key)) for key in ("test_split", "test_rows")):
+            about["setup"], about["scores"] = asked, self._scores(self.folder)
+            _write_json(self.folder / ABOUT, about)
+            write_whole(self.folder / CARD, card(about))
+        return Made(self.folder, self.seed, about["scores"])
+
+    def go(self) -> Made:
+        tokenizer = load_tokenizer(self.base)
+        encode = Encoder(tokenizer, self.recipe.length, self.text_to_text)
+        rows, pairs = self._rows(encode)
+        held = [
+            encode.row(item, part.task, self._number(n))
+            for n, part in enumerate(self.setup.parts)
+            for item in self._formed(part, part.divided[1])
+        ]
+        self._own_checkpoints()
+        model = self._tuned(tokenizer, rows, held)
+        return self._save(model, tokenizer, len(rows), pairs)
+
+    def _number(self, place: int) -> int | None:
+        return place if self.multi_task else None
+
+    def _formed(self, part: Part, items: Sequence[Item]) -> list[Item]:
+        return [in_form(item, part.task, part.form) for item in items]
+
+    def _rows(self, encode: Encoder) -> tuple[list[Any], int]:
+        """The rows to train on, and how many of them are pairs."""
+        rows, self.learnt = [], list[Item]()
+        for n, part in enumerate(self.setup.parts):
+            items = part.divided[0]
+            beside = self._variants(part, items)
+            added = self._adversarial(part, items)
+            for k, item in enumerate(self._formed(part, items)):
+                rows.append(encode.row(item, part.task, self._number(n), beside.get(k)))
+            rows += [encode.row(item, part.task, self._number(n)) for item in self._formed(part, added)]
+            self.learnt += [*part.data.items, *added, *(variant.item for variant in beside.values())]
+        return rows, sum(1 for row in rows if row.get("variant"))
+
+    def _variants(self, part: Part, items: Sequence[Item]) -> dict[int, Variant]:
+        s = self.setup
+        if not s.variants:
+            return {}
+        options = {"writer": s.writer, "antonyms": s.antonyms, "lang": s.lang, "seed": self.seed}
+        made = variants_of(
+            items, part.task, s.variants, form=part.form, share=s.share, seed=self.seed, options=options
+        )
+        if not made:
+            hint = "take variants that hold for this task; unwaver list variants"
+            raise UsageError(f"no variant of {part.task.name} could be made", hint=hint)
+        self.say(f"{part.task.name}: {len(made):,} of {len(items):,} items have a variant beside them")
+        return made
+
+    def _adversarial(self, part: Part, items: Sequence[Item]) -> list[Item]:
+        s = self.setup
+        if not s.adversarial:
+            return []
+        made = substituted(
+            items,
+            part.task,
+            s.adversarial,
+            samples=s.samples,
+            bar=s.bar,
+            encoder=s.encoder,
+            masked_lm=s.masked_lm,
+            seed=self.seed,
+        )
+        self.say(f"{part.task.name}: {len(made):,} items with words substituted")
+        return made
+
+    # --- the training itself --------------------------------------------------------------------------------
+
+    def _own_checkpoints(self) -> None:
+        """Make the folder, or check that the checkpoints in it are those of this training."""
+        id = self.setup.id(self.seed)
+        mark = self.checkpoints / "id"
+        known = mark.read_text().strip() if mark.is_file() else ""
+        if known != id and any(self.checkpoints.glob("checkpoint-*")):
+            raise UsageError(
+                "these are checkpoints of another training",
+                file=self.checkpoints,
+                hint="choose another --out, or delete them",
+            )
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        write_whole(mark, id + "\n")
+
+    def _tuned(self, tokenizer: Any, rows: Sequence[Any], held: Sequence[Any]) -> Any:
+        import torch
+        from transformers import EarlyStoppingCallback, PrinterCallback
+
+        from unwaver.train.loop import Collate, Tuner, Watch
+
+        with torch.random.fork_rng(devices=[]):
+            model = self._start()
+            last = self._last_checkpoint()
+            steps = _steps(rows, self.recipe)
+            done = int(last.name.rpartition("-")[2]) if last else 0
+            if last:
+                self.say(f"{self.folder}: going on after {done:,} of {steps:,} steps")
+            with self.track(steps - done) as progress:
+                tuner = Tuner(
+                    model=model,
+                    args=self._arguments(),
+                    size=self.recipe.batch,
+                    consistency=self.setup.consistency,
+                    train_dataset=rows,
+                    eval_dataset=held,
+                    data_collator=Collate(tokenizer.pad_token_id or 0),
+                    compute_metrics=None if self.text_to_text else partial(_accuracy, multi=self.multi_task),
+                    callbacks=[
+                        EarlyStoppingCallback(early_stopping_patience=self.recipe.patience),
+                        Watch(progress, self.save_seconds),
+                    ],
+                )
+                tuner.remove_callback(PrinterCallback)
+                tuner.train(resume_from_checkpoint=str(last) if last else None)
+            self.epochs_trained = float(tuner.state.epoch or 0)
+            return tuner.model
+
+    def _start(self) -> Any:
+        if self.text_to_text:
+            return load_text_to_text(self.base, self.seed)
+        labels = {part.task.name: part.task.labels for part in self.setup.parts}
+        if self.multi_task:
+            return load_multi_task(self.base, labels, self.seed)
+        return load_classifier(self.base, next(iter(labels.values())), self.seed)
+
+    def _arguments(self) -> Any:
+        from transformers import TrainingArguments
+
+        return TrainingArguments(
+            output_dir=str(self.checkpoints),
+            per_device_train_batch_size=self.recipe.batch,
+            per_device_eval_batch_size=EVALUATION_BATCH,
+            learning_rate=self.recipe.lr,
+            num_train_epochs=self.recipe.epochs,
+            weight_decay=self.recipe.weight_decay,
+            lr_scheduler_type="linear",
+            eval_strategy="epoch",
+            save_strategy="epoch",
+            save_total_limit=1,  # the best one stays beside the last
+            load_best_model_at_end=True,
+            metric_for_best_model="loss" if self.text_to_text else "accuracy",
+            greater_is_better=not self.text_to_text,
+            prediction_loss_only=self.text_to_text,
+            label_names=["labels", "task"] if self.multi_task else ["labels"],
+            seed=self.seed,
+            use_cpu=self.setup.device == "cpu",
+            restore_callback_states_from_checkpoint=True,
+            remove_unused_columns=False,
+            dataloader_pin_memory=False,
+            logging_strategy="no",
+            report_to=[],
+            disable_tqdm=True,
+        )
+
+    def _last_checkpoint(self) -> Path | None:
+        """The newest checkpoint that is whole: its state, which is written last, can be read."""
+        found = sorted(self.checkpoints.glob("checkpoint-*"), key=lambda p: -int(p.name.rpartition("-")[2]))
+        for place in found:
+            try:
+                json.loads((place / "trainer_state.json").read_text(encoding="utf-8"))
+                return place
+            except (OSError, ValueError):
+                shutil.rmtree(place)
+        return None
+
+    # --- the folder -----------------------------------------------------------------------------------------
+
+    def _save(self, model: Any, tokenizer: Any, rows: int, pairs: int) -> Made:
+        part = self.folder.with_name(f".{self.folder.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        if self.multi_task:
+            model.save(part)
+        else:
+            model.save_pretrained(part)
+        tokenizer.save_pretrained(part)
+        tasks = {p.task.name: p.task for p in self.setup.parts}
+        np.savez_compressed(part / SEEN, seen=fingerprints(self.learnt, tasks))
+        about = self._about(rows, pairs)
+        _write_json(part / ABOUT, about)
+        about["scores"] = scores = self._scores(part)
+        _write_json(part / ABOUT, about)
+        write_whole(part / CARD, card(about))
+        part.rename(self.folder)
+        shutil.rmtree(self.checkpoints)
+        return Made(self.folder, self.seed, scores)
+
+    def _about(self, rows: int, pairs: int) -> dict[str, Any]:
+        tasks = {
+            p.task.name: {
+                "labels": list(p.task.labels),
+                "form": p.form,
+                "file": Path(p.data.file).name,
+                "items": len(p.divided[0]),
+                "held_out": len(p.divided[1]),
+            }
+            for p in self.setup.parts
+        }
+        return {
+            "version": VERSION,
+            "unwaver": __version__,
+            "id": self.setup.id(self.seed),
+            "seed": self.seed,
+            "base": self.setup.base,
+            "base_name": str(self.config.get("_name_or_path") or self.config.get("model_type", "")),
+            "tasks": tasks,
+            "heads": self.multi_task,
+            "recipe": {"name": self.setup.recipe, **asdict(self.recipe)},
+            "setup": as_json(self.setup),
+            "rows": rows,
+            "pairs": pairs,
+            "epochs_trained": round(self.epochs_trained, 2),
+            "scores": {},
+        }
+
+    def _scores(self, folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
+        """Accuracy on the hold-out and the test set, asked of the saved folder as any run would ask it."""
+        from unwaver.models.hf import open_model
+
+        model = open_model(str(folder), device=self.setup.device)
+        found: dict[str, dict[str, dict[str, Any]]] = {}
+        lines: list[str] = []
+        for part in self.setup.parts:
+            held = answered(model, part.task, self._formed(part, part.divided[1]))
+            found[part.task.name] = {"held_out": score(part.divided[1], held, part.task)}
+            if part.test is not None:
+                labels = answered(model, part.task, self._formed(part, part.test.items))
+                found[part.task.name]["test"] = score(part.test.items, labels, part.task)
+                lines += lines_of_test(part, labels)
+        if lines:
+            write_whole(folder / TEST, "".join(lines))
+        return found
+
+
+def _steps(rows: Sequence[Any], recipe: Recipe) -> int:
+    counts = np.bincount([row.get("task", 0) for row in rows])
+    return int(np.ceil(counts / recipe.batch).sum()) * recipe.epochs
+
+
+def _plain(value: Any) -> Any:
+    """As it comes back from a file: tuples are lists there."""
+    return json.loads(json.dumps(value))
+
+
+def _write_json(path: Path, value: Mapping[str, Any]) -> None:
+    write_whole(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def _accuracy(found: Any, multi: bool) -> dict[str, float]:
+    """The mean of the tasks' accuracies: a large task does not decide alone when to stop."""
+    labels, tasks = found.label_ids if multi else (found.label_ids, np.zeros(len(found.label_ids), int))
+    right = found.predictions.argmax(-1) == labels
+    return {"accuracy": float(np.mean([right[tasks == t].mean() for t in np.unique(tasks)]))}

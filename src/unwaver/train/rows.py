@@ -1,0 +1,80 @@
+"""Items as what a model is trained on and asked: rows of token ids, requests, and how many answers were right."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from unwaver.stats import estimate
+from unwaver.tasks import Task, prompt_of, segments_of
+from unwaver.train.consistency import Variant
+from unwaver.train.data import key_of
+from unwaver.train.setup import Part
+from unwaver.types import Item, Request
+
+
+class Encoder:
+    """Items as rows of token ids; `task` is the number of a head, None where there is one."""
+
+    def __init__(self, tokenizer: Any, length: int, text_to_text: bool):
+        self._tokenizer, self._length, self._text_to_text = tokenizer, length, text_to_text
+
+    def row(self, item: Item, task: Task, number: int | None, beside: Variant | None = None) -> dict[str, Any]:
+        row = self._encoded(item, task, number)
+        if beside is not None:
+            row["variant"], row["alike"] = self._encoded(beside.item, task, number), beside.alike
+        return row
+
+    def _encoded(self, item: Item, task: Task, number: int | None) -> dict[str, Any]:
+        form = task.form_of(item)
+        texts = [prompt_of(item, form)] if self._text_to_text else [s.strip() for s in segments_of(item, form)]
+        row = dict(self._tokenizer(*texts, truncation=True, max_length=self._length, verbose=False))
+        place = task.labels.index(item.accepted[0]) if len(item.accepted) == 1 else -100
+        row["labels"] = place
+        if self._text_to_text:
+            word = self._tokenizer(form.words[place], add_special_tokens=False)["input_ids"]
+            row["labels"] = [*word, *([self._tokenizer.eos_token_id] if place >= 0 else [])]
+        if number is not None:
+            row["task"] = number
+        return row
+
+
+def request(item: Item, task: Task) -> Request:
+    form = task.form_of(item)
+    return Request(task.name, segments_of(item, form), prompt_of(item, form), item.choices, form.words)
+
+
+def answered(model: Any, task: Task, items: Sequence[Item]) -> list[str]:
+    """The label that the model gives to each item."""
+    labels = [""] * len(items)
+    for batch in model.answer([request(item, task) for item in items]):
+        for n, answer in batch:
+            logs = [x if math.isfinite(x) else -math.inf for x in answer.logprobs]
+            labels[n] = items[n].choices[max(range(len(logs)), key=logs.__getitem__)] if logs else ""
+    return labels
+
+
+def _right(items: Sequence[Item], labels: Sequence[str]) -> Any:
+    return np.array([label in item.accepted for item, label in zip(items, labels, strict=True)], dtype=np.float64)
+
+
+def _clusters(items: Sequence[Item], task: Task) -> list[int]:
+    places: dict[Any, int] = {}
+    return [places.setdefault(key_of(item, task), len(places)) for item in items]
+
+
+def score(items: Sequence[Item], labels: Sequence[str], task: Task) -> dict[str, Any]:
+    found = estimate(_right(items, labels), np.array(_clusters(items, task)))
+    return {"accuracy": found.value, "low": found.low, "high": found.high, "items": len(items)}
+
+
+def lines_of_test(part: Part, labels: Sequence[str]) -> Iterator[str]:
+    assert part.test is not None
+    clusters = _clusters(part.test.items, part.task)
+    for item, label, cluster in zip(part.test.items, labels, clusters, strict=True):
+        told = {"id": item.id, "cluster": cluster, "label": label, "gold": item.accepted[0]}
+        yield json.dumps({"task": part.task.name, **told}, ensure_ascii=False) + "\n"

@@ -1,0 +1,149 @@
+"""What `unwaver train` was asked for, checked, and the data it leads to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from unwaver.errors import UsageError
+from unwaver.loaders import library
+from unwaver.own_tasks import open_task
+from unwaver.suites import paranlu
+from unwaver.tasks import CALM, Task
+from unwaver.train.base import base_identity
+from unwaver.train.data import Labelled, drawn, held_out, labelled
+from unwaver.train.recipes import Recipe, recipe_for
+from unwaver.trained import PLAIN, check_form
+from unwaver.types import Item
+
+TRAIN = "train"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One model for several seeds: of one task, or of several that share an encoder (`multi_task`).
+
+    `form`, `train_split`, `test_split` and `rows` hold for the tasks by name, or for all as "*".
+    """
+
+    tasks: tuple[str, ...]
+    base: str
+    multi_task: bool = False
+    recipe: str = "small"
+    form: Mapping[str, str] = field(default_factory=dict)
+    train_split: Mapping[str, str] = field(default_factory=dict)
+    test_split: Mapping[str, str] = field(default_factory=dict)
+    fraction: float = 1.0
+    rows: Mapping[str, int] = field(default_factory=dict)
+    test_rows: int | None = None
+    # pairs of an item and a variant of it
+    variants: tuple[str, ...] = ()
+    share: float = 1.0
+    consistency: float = 0.0
+    writer: str | None = None
+    antonyms: str | None = None
+    lang: str = "en"
+    # label-preserving substitutions of words
+    adversarial: str | None = None
+    samples: int = 5
+    bar: float = 0.8
+    encoder: str | None = None
+    masked_lm: str | None = None
+    # instead of what the recipe says
+    lr: float | None = None
+    batch: int | None = None
+    epochs: int | None = None
+    length: int | None = None
+    patience: int | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    # where it runs; none of these changes the weights
+    data_dir: str | None = None
+    device: str | None = None
+
+    PLACE = ("data_dir", "device", "test_split", "test_rows")
+
+    def __post_init__(self) -> None:
+        if not self.tasks:
+            raise UsageError("no task to train", hint="name one: unwaver train mrpc --base … --out …")
+        if len(self.tasks) > 1 and not self.multi_task:
+            raise UsageError("several tasks in one model need heads of their own", hint="add --multi-task")
+        if self.consistency < 0:
+            raise UsageError(
+                f"--consistency is {self.consistency}", hint="0 is off, 1 weighs as much as the labels"
+            )
+        if self.consistency and not self.variants:
+            raise UsageError("a consistency loss needs pairs", hint="add --variants swap, or reverse, signal …")
+
+    def of(self, table: Mapping[str, str], task: str, otherwise: str | None) -> str | None:
+        return table.get(task, table.get("*", otherwise))
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The data of each task, drawn and divided; what is wrong with files is said here, before any training."""
+        files = library(Path(self.data_dir).expanduser() if self.data_dir else None)
+        found = []
+        for name in self.tasks:
+            task, form = named(name)
+            form = check_form(self.of(self.form, task.name, form) or PLAIN)
+            task.form_named("" if form == PLAIN else form)
+            split = self.of(self.train_split, task.name, TRAIN) or TRAIN
+            rows = self.rows.get(task.name, self.rows.get("*"))
+            data = drawn(labelled(task, split, files, self.columns), fraction=self.fraction, rows=rows)
+            test = self.of(self.test_split, task.name, None)
+            tested = labelled(task, test, files, self.columns) if test else None
+            if tested is not None and self.test_rows is not None:
+                tested = drawn(tested, rows=self.test_rows)
+            found.append(Part(task, form, data, tested))
+        if len({part.task.name for part in found}) < len(found):
+            raise UsageError("a task is named twice", hint="name each once")
+        return found
+
+    def recipe_of(self, family: str) -> Recipe:
+        changed = {name: getattr(self, name) for name in ("lr", "batch", "epochs", "length", "patience")}
+        return recipe_for(self.recipe, [part.task.name for part in self.parts], family, **changed)
+
+    def id(self, seed: int) -> str:
+        """A hash of what decides the weights: only what belongs to it is gone on with."""
+        settings = {k: v for k, v in asdict(self).items() if k not in self.PLACE}
+        rows = [
+            [part.form, *((tuple(i.fields.values()), i.accepted) for i in part.data.items)] for part in self.parts
+        ]
+        settings["base"] = base_identity(self.base.replace("{seed}", str(seed)))
+        told = json.dumps([settings, rows, seed], sort_keys=True, default=str)
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One task of a model: its data, and the form it is read in."""
+
+    task: Task
+    form: str
+    data: Labelled
+    test: Labelled | None
+
+    @cached_property
+    def divided(self) -> tuple[list[Item], list[Item]]:
+        return held_out(self.data)
+
+
+def named(name: str) -> tuple[Task, str]:
+    """The task that is meant and the form it is usually trained in: "mrpc", "calm/mrpc" (in CALM's form),
+    "paranlu/snli" (delta-snli), "my.toml"."""
+    suite, slash, rest = name.partition("/")
+    if slash and suite == "calm":
+        return open_task(rest), CALM
+    if slash and suite == "becel":
+        return open_task(rest), PLAIN
+    if slash and suite == "paranlu":
+        return open_task(paranlu.TASKS.get(rest, rest)), PLAIN
+    return open_task(name), PLAIN
+
+
+def as_json(setup: Setup) -> dict[str, Any]:
+    return {key: value for key, value in asdict(setup).items() if value not in (None, (), {})}

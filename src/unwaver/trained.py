@@ -1,0 +1,133 @@
+"""What `unwaver train` leaves in a model folder beside the weights, and how it counts when the model is asked.
+
+    unwaver.json    the tasks with their labels and the form they were trained in, the recipe, the scores
+    seen.npz        a fingerprint of every text it was trained on or chosen by
+
+A group with such a text is scored apart: its kind ends in _seen and its scores have the flag seen_in_training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unwaver.errors import ModelError, UsageError, near
+from unwaver.tasks import CALM, TARGET, Task
+from unwaver.types import Group, Item
+from unwaver.variants.render import calm_fields
+
+ABOUT, SEEN, HEADS = "unwaver.json", "seen.npz", "heads.safetensors"
+VERSION = 1
+PLAIN = "plain"
+FORMS = (PLAIN, CALM, TARGET)
+SUFFIX, FLAG = "_seen", "seen_in_training"
+_AGAIN = "train it again, or take the whole folder"
+
+Fingerprints = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """`tasks` has the labels and the form of each; `heads` says that each has a head of its own."""
+
+    tasks: Mapping[str, Mapping[str, Any]]
+    heads: bool = False
+    seen: Fingerprints = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    def form(self, task: str) -> str:
+        """The form the model reads a task in; a model of one task reads every task as it learnt that one."""
+        if task in self.tasks:
+            return str(self.tasks[task]["form"])
+        forms = {str(entry["form"]) for entry in self.tasks.values()}
+        return forms.pop() if len(forms) == 1 else PLAIN
+
+
+def read_trained(folder: Path) -> Trained | None:
+    """What is known of a model folder; None of one that was made elsewhere."""
+    path = folder / ABOUT
+    if not path.is_file():
+        return None
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if about["version"] != VERSION:
+            raise ModelError(f"version {about['version']}, this unwaver reads {VERSION}", file=path, hint=_AGAIN)
+        tasks = about["tasks"]
+        if not tasks or not all(entry["form"] in FORMS and entry["labels"] for entry in tasks.values()):
+            raise ModelError("it names no tasks with their labels and forms", file=path, hint=_AGAIN)
+        with np.load(folder / SEEN, allow_pickle=False) as arrays:
+            seen = np.sort(arrays["seen"].astype(np.uint64))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as e:
+        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e) or type(e).__name__
+        raise ModelError(f"not what unwaver train wrote: {reason}", file=path, hint=_AGAIN) from None
+    return Trained(tasks, bool(about.get("heads")), seen)
+
+
+def trained_of(model: object) -> Trained | None:
+    found = getattr(model, "trained", None)
+    return found if isinstance(found, Trained) else None
+
+
+# --- forms --------------------------------------------------------------------------------------------------
+
+
+def check_form(name: str) -> str:
+    if name not in FORMS:
+        raise UsageError(f"unknown form {name!r}", hint=near(name, FORMS))
+    return name
+
+
+def in_form(item: Item, task: Task, form: str) -> Item:
+    """The item as a model of this form reads it. What a suite has laid out already stays: CALM's signs."""
+    if form == PLAIN or item.template == form:
+        return item
+    if form == TARGET:
+        if item.template:
+            hint = "ask it about suites whose items are plain: becel, paranlu"
+            raise UsageError(f"a target-only model cannot read the form {item.template}", hint=hint)
+        return replace(item, template=TARGET)
+    if item.template:
+        return item
+    first, second = task.form_named(CALM).indicators
+    a, b = (item.fields[name] for name in task.fields)
+    return replace(item, fields=calm_fields(first, a, second, b), template=CALM)
+
+
+# --- what was trained on ------------------------------------------------------------------------------------
+
+
+def fingerprint(item: Item, task: Task) -> int:
+    """A number for the words of an item, whatever their case, their signs and the form they stand in."""
+    texts = list(item.fields.values())
+    if item.template == CALM:
+        texts = [text.removeprefix(f"{name}: ") for name, text in zip(_indicators(task), texts, strict=True)]
+    words = " ".join(word for text in texts for word in re.findall(r"\w+", text.casefold()))
+    return int.from_bytes(hashlib.sha256(words.encode()).digest()[:8], "little")
+
+
+def _indicators(task: Task) -> tuple[str, ...]:
+    return task.form_named(CALM).indicators
+
+
+def fingerprints(items: Iterable[Item], tasks: Mapping[str, Task]) -> Fingerprints:
+    return np.unique(np.fromiter((fingerprint(i, tasks[i.task]) for i in items), dtype=np.uint64))
+
+
+def seen_groups(groups: Sequence[Group], trained: Trained, tasks: Any) -> list[str]:
+    """The ids of the groups with an item that the model was trained on; `tasks` finds a task by its name."""
+    if not len(trained.seen):
+        return []
+    known = set(trained.seen.tolist())
+    return [
+        group.id
+        for group in groups
+        if any(i.role != "judge" and fingerprint(i, tasks(i.task)) in known for i in group.items)
+    ]

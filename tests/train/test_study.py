@@ -1,0 +1,180 @@
+"""A whole study with a tiny encoder; its statistics against SciPy, statsmodels and hand-worked numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unwaver.errors import DataError
+from unwaver.study.findings import difference, rho
+from unwaver.study.plan import read_plan
+
+
+def test_difference_by_hand() -> None:
+    """Seeds are averaged first; a group that does not apply in some seed counts by the others; c is in one only."""
+    nan = float("nan")
+    first = {"a": ("x", [1.0, 1.0]), "b": ("y", [nan, 1.0]), "c": ("z", [1.0, 1.0]), "d": ("y", [nan, nan])}
+    second = {"a": ("x", [0.0, 1.0]), "b": ("y", [0.0, 0.0]), "d": ("y", [1.0, 1.0])}
+    found = difference(first, second)
+    assert found is not None
+    assert (found.value_first, found.value_second, found.groups, found.clusters) == (1.0, 0.25, 2, 2)
+    assert found.difference == -0.75
+    assert found.p == 0.5, "of four ways of flipping -0.5 and -1, two are as far from 0"
+    assert difference({"a": ("x", [1.0])}, {"b": ("x", [1.0])}) is None
+
+
+def test_rho() -> None:
+    assert rho(0.6, 0.2, 0.4) == pytest.approx(2.0)
+    assert rho(0.4, 0.2, 0.4) is None, "does not apply to the best"
+
+
+@pytest.mark.parametrize(
+    ("tau", "snli", "best", "published"),
+    [
+        (87.2, 15.9, 43.5, 1.63),  # BERT-base: BoolQ, MRPC, RTE
+        (90.3, 15.9, 79.6, 6.95),
+        (76.9, 15.9, 32.8, 1.38),
+        (89.5, 13.9, 62.7, 2.82),  # GPT2-large: MRPC
+        (71.2, 10.9, 43.5, 2.18),  # BART-base: BoolQ
+        (84.4, 10.9, 79.6, 15.31),
+    ],
+)
+def test_rho_of_the_paper(tau: float, snli: float, best: float, published: float) -> None:
+    assert rho(tau, snli, best) == pytest.approx(published, abs=0.005)
+
+
+# --- a whole one --------------------------------------------------------------------------------------------
+
+STUDY = """
+bases = ["base"]
+seeds = 2
+limit = 12
+lr = 0.003
+batch = 8
+epochs = 3
+length = 40
+compare = [["single", "multi"], ["single", "consistent"]]
+
+[tasks.mrpc]
+train = "mrpc.csv"
+test = "new.csv"
+form = "calm"
+evaluate = ["sample/mrpc", { split = "new.csv", variants = ["swap"] }]
+
+[tasks.snli]
+train = "snli.csv"
+rows = 60
+evaluate = ["sample/snli"]
+
+[settings.single]
+[settings.multi]
+multi_task = true
+[settings.consistent]
+tasks = ["mrpc"]
+variants = ["swap", "reverse"]
+consistency = 1.0
+[settings.started]
+tasks = ["mrpc"]
+start = "single/snli"
+"""
+
+
+@pytest.fixture
+def here(unwaver: Any, tmp_path: Path) -> Any:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    import tiny_encoder
+
+    tiny_encoder.encoder(tmp_path / "base")
+    tiny_encoder.pairs(tmp_path / "mrpc.csv", 60)
+    tiny_encoder.pairs(tmp_path / "new.csv", 40, seed=9)
+    tiny_encoder.nli(tmp_path / "snli.csv", 90)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return unwaver
+
+
+def test_a_study(here: Any, tmp_path: Path) -> None:
+    done = here("study", "study.toml", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "10 models" in done.stdout
+    assert not (tmp_path / "study").exists()
+    done = here("study", "study.toml", "--device", "cpu", "-q", timeout=600)
+    assert done.returncode == 0, done.stderr
+    shown = [line.rstrip() for line in done.stdout.splitlines() if not line.startswith(("Written", "Some seeds"))]
+    assert max(map(len, shown)) <= 80
+    for told in ("mrpc/symmetric", "consistent", "multi against single", "how many of the consistency tests are"):
+        assert told in done.stdout
+    study = json.loads((tmp_path / "study" / "study.json").read_text())
+    lines = {(x["setting"], x["task"], x["kind"], x["suite"]): x for x in study["lines"]}
+    single = lines["single", "mrpc", "symmetric", "new"]
+    scores = [
+        json.loads(path.read_text())["scores"]
+        for path in sorted((tmp_path / "study/runs/base/1/single/mrpc").glob("seed*/mrpc-1/scores.json"))
+    ]
+    taus = [s["value"] for some in scores for s in some if s["metric"] == "tau"]
+    assert len(taus) == 2
+    assert single["value"] == pytest.approx(np.mean(taus))
+    assert single["sd"] == pytest.approx(np.std(taus, ddof=1))
+    test = next(t for t in study["tests"] if (t["second"], t["task"], t["suite"]) == ("consistent", "mrpc", "new"))
+    assert test["value_first"] == pytest.approx(single["value"]), "the same groups in both"
+    assert test["groups"] == 12
+    assert {t["kind"] for t in study["tests"] if t["metric"] == "accuracy"} == {"test"}
+    before = {
+        p: p.stat().st_mtime_ns for p in (tmp_path / "study").rglob("*") if p.suffix in (".safetensors", ".sqlite")
+    }
+    again = here("study", "study.toml", "--device", "cpu", "--json", timeout=600)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout) == study
+    assert before == {p: p.stat().st_mtime_ns for p in before}, "nothing is trained or asked again"
+    about = json.loads((tmp_path / "study/models/base/1/started/mrpc/seed1/unwaver.json").read_text())
+    assert about["base"].endswith("single/snli/seed{seed}")
+
+
+@pytest.mark.parametrize(
+    ("change", "told", "hint"),
+    [
+        (("seeds = 2", "seeds = 0"), "seeds is at least 1", ""),
+        (("seeds = 2", "sedes = 2"), "unknown key 'sedes'", "did you mean seeds"),
+        (('["single", "multi"]', '["single", "mutli"]'), "there is no setting mutli", "did you mean multi"),
+        (('["single", "multi"]', '["single", "multi@0.5"]'), "at no fraction", "single@0.25"),
+        (("[tasks.snli]", "[tasks.snil]"), "unknown task 'snil'", "did you mean snli"),
+        (('start = "single/snli"', 'start = "single/rte"'), "names no model", "single/TASK"),
+        (('bases = ["base"]', ""), "it has no bases", "docs/train.md"),
+        (("rows = 60", 'rows = "many"'), "found 'many', expected a whole number", ""),
+        (('split = "new.csv", ', ""), "needs split and variants", "swap"),
+        (("bases", "bases ="), "no TOML", ""),
+    ],
+)
+def test_a_wrong_plan_is_told(tmp_path: Path, change: tuple[str, str], told: str, hint: str) -> None:
+    from unwaver.errors import UnwaverError
+
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.replace(*change))
+    with pytest.raises(UnwaverError) as error:
+        read_plan(file)
+    assert told in str(error.value)
+    assert hint in str(error.value.hint)
+
+
+def test_no_study(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no such study"):
+        read_plan(tmp_path / "none.toml")
+
+
+def test_variants_by_task_and_fractions(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    text = STUDY.replace('variants = ["swap", "reverse"]', 'variants = { mrpc = ["swap"] }').replace(
+        "seeds = 2", "fractions = [0.5, 1]"
+    )
+    file.write_text(text.replace('compare = [["single", "multi"]', 'compare = [["single@0.5", "single"]'))
+    plan = read_plan(file)
+    jobs = list(plan.jobs(tmp_path / "out", None, None))
+    assert len(jobs) == 2 * 5
+    chosen = [j.setup.variants for j in jobs if j.condition.setting == "consistent"]
+    assert chosen == [("swap",), ("swap",)]
+    assert [(c.setting, c.fraction) for c in plan.compare[0]] == [("single", 0.5), ("single", 1.0)]
+    assert jobs[-1].condition.setting == "started", "what starts from others comes last"

@@ -1,0 +1,484 @@
+"""Training from one end to the other, with a tiny encoder that learns tables of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import tiny_encoder
+
+import unwaver
+from unwaver.errors import ModelError, UsageError
+from unwaver.models.hf import open_model
+from unwaver.tasks import built_in
+from unwaver.train.finetune import Made, train
+from unwaver.train.rows import request
+from unwaver.train.setup import Setup
+from unwaver.trained import in_form, read_trained
+from unwaver.types import Item
+
+MRPC = built_in()["mrpc"]
+QUICK: dict[str, Any] = {"lr": 3e-3, "batch": 8, "epochs": 6, "length": 40, "patience": 6, "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny_encoder.encoder(tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("tables")
+    tiny_encoder.pairs(place / "mrpc.csv")
+    tiny_encoder.pairs(place / "mrpc_test.csv", 60, seed=7)
+    tiny_encoder.nli(place / "snli.csv")
+    return place
+
+
+def TEST(tables: Path) -> dict[str, str]:
+    return {"*": str(tables / "mrpc_test.csv")}
+
+
+def setup(base: str, tables: Path, *tasks: str, **options: Any) -> Setup:
+    split = {task: str(tables / f"{task}.csv") for task in ("mrpc", "snli")}
+    return Setup(tasks, base, train_split=split, **{**QUICK, **options})
+
+
+@pytest.fixture(scope="module")
+def trained(base: str, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
+    return train(setup(base, tables, "mrpc", test_split=TEST(tables)), tmp_path_factory.mktemp("out"), [0, 1])
+
+
+def logprobs(folder: Path, items: list[Item], task: str = "mrpc") -> np.ndarray:
+    model = open_model(str(folder), device="cpu")
+    found = dict(pair for batch in model.answer([request(i, built_in()[task]) for i in items]) for pair in batch)
+    return np.array([found[n].logprobs for n in range(len(items))])
+
+
+def pair(a: str, b: str) -> Item:
+    return Item("0", "mrpc", "original", {"sentence1": a, "sentence2": b}, MRPC.labels, ("equivalent",))
+
+
+PAIRS = [pair(a, b) for a, b in zip(tiny_encoder.sentences(40, 3), tiny_encoder.sentences(40, 4), strict=True)]
+
+
+def test_it_learns_and_the_folder_is_an_ordinary_one(trained: list[Made]) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    scores = trained[0].scores["mrpc"]
+    assert scores["test"]["accuracy"] > 0.9
+    assert scores["test"]["items"] == 60
+    assert scores["test"]["low"] < scores["test"]["accuracy"] <= scores["test"]["high"] <= 1
+    model = AutoModelForSequenceClassification.from_pretrained(trained[0].folder).eval()
+    assert model.config.id2label == {0: "not_equivalent", 1: "equivalent"}
+    tokenizer = AutoTokenizer.from_pretrained(trained[0].folder)
+    inputs = tokenizer("the man runs here", "the man runs here", return_tensors="pt")
+    expected = model(**inputs).logits.log_softmax(-1)[0].tolist()
+    assert logprobs(trained[0].folder, [pair("the man runs here", "the man runs here")])[0] == pytest.approx(
+        expected, abs=1e-5
+    )
+
+
+def test_what_lies_in_the_folder(trained: list[Made], tables: Path) -> None:
+    folder = trained[0].folder
+    names = {p.name for p in folder.iterdir()}
+    assert {
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "unwaver.json",
+        "seen.npz",
+        "README.md",
+        "test.jsonl",
+    } <= names
+    assert not [n for n in names if n.endswith((".bin", ".pt", ".pth"))], "no pickles"
+    assert [p.name for p in folder.parent.iterdir() if p.name.startswith(".")] == [], "checkpoints are gone"
+    card = (folder / "README.md").read_text()
+    for told in ("mrpc.csv", "plain", "seed 0", "learning rate 0.003", "batch 8", "of 60 |"):
+        assert told in card
+    lines = [json.loads(line) for line in (folder / "test.jsonl").read_text().splitlines()]
+    right = np.mean([line["label"] == line["gold"] for line in lines])
+    assert right == pytest.approx(trained[0].scores["mrpc"]["test"]["accuracy"])
+    summary = json.loads((folder.parent / "summary.json").read_text())
+    values = [m.scores["mrpc"]["test"]["accuracy"] for m in trained]
+    over = summary["over_seeds"]["mrpc"]["test"]
+    assert over["accuracy"] == pytest.approx(np.mean(values))
+    assert over["sd"] == pytest.approx(np.std(values, ddof=1))
+    assert [s["folder"] for s in summary["seeds"]] == ["seed0", "seed1"]
+
+
+def test_seeds_differ_and_the_same_command_trains_nothing(base: str, tables: Path, trained: list[Made]) -> None:
+    assert np.abs(logprobs(trained[0].folder, PAIRS) - logprobs(trained[1].folder, PAIRS)).max() > 1e-3
+    out = trained[0].folder.parent
+    before = {p: p.stat().st_mtime_ns for p in out.rglob("*.safetensors")}
+    said: list[str] = []
+    again = train(replace(setup(base, tables, "mrpc"), test_split=TEST(tables)), out, [0, 1], say=said.append)
+    assert [m.scores for m in again] == [m.scores for m in trained]
+    assert {p: p.stat().st_mtime_ns for p in out.rglob("*.safetensors")} == before
+    assert len(said) == 2
+    with pytest.raises(UsageError, match="holds something else"):
+        train(setup(base, tables, "mrpc", lr=1e-3), out, [0])
+
+
+KILLED = """
+import os, signal, sys
+from contextlib import nullcontext
+from pathlib import Path
+from unwaver.train.finetune import train
+from unwaver.train.setup import Setup
+import json
+steps = [0]
+def step(_):
+    steps[0] += 1
+    if steps[0] == 31:
+        os.kill(os.getpid(), signal.SIGKILL)
+options = json.loads(sys.argv[1])
+train(Setup(**{**options, "tasks": tuple(options["tasks"])}), Path(sys.argv[2]), [0], track=lambda *_: nullcontext(step), save_seconds=0.0)
+"""
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_killed_training_goes_on_as_if_nothing_had_been(
+    base: str, tables: Path, trained: list[Made], tmp_path: Path, broken: bool
+) -> None:
+    """Step 31 is in the third epoch; `broken`: the kill cut the newest checkpoint short."""
+    asked = setup(base, tables, "mrpc")
+    options = {"tasks": ["mrpc"], "base": base, "train_split": dict(asked.train_split), **QUICK}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, json.dumps(options), tmp_path], capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    checkpoints = tmp_path / ".seed0.checkpoints"
+    assert not (tmp_path / "seed0").exists()
+    assert list(checkpoints.glob("checkpoint-*"))
+    if broken:
+        newest = max(checkpoints.glob("checkpoint-*"), key=lambda p: int(p.name.partition("-")[2]))
+        cut = newest.with_name("checkpoint-31")
+        shutil.copytree(newest, cut)
+        (cut / "trainer_state.json").write_text('{"epoch": 2.')
+    said: list[str] = []
+    made = train(asked, tmp_path, [0], say=said.append)
+    assert "going on after 30 of" in said[0]
+    assert not checkpoints.exists()
+    apart = np.abs(logprobs(made[0].folder, PAIRS) - logprobs(trained[0].folder, PAIRS))
+    assert apart.max() <= 1e-4
+
+
+def test_checkpoints_of_another_training_are_not_gone_on_with(base: str, tables: Path, tmp_path: Path) -> None:
+    (tmp_path / ".seed0.checkpoints" / "checkpoint-3").mkdir(parents=True)
+    with pytest.raises(UsageError, match="checkpoints of another training"):
+        train(setup(base, tables, "mrpc"), tmp_path, [0])
+    (tmp_path / ".seed0.checkpoints" / "id").write_text("other\n")
+    with pytest.raises(UsageError, match="checkpoints of another training"):
+        train(setup(base, tables, "mrpc"), tmp_path, [0])
+
+
+def test_early_stopping_keeps_the_best_epoch(base: str, tables: Path, tmp_path: Path) -> None:
+    """With a learning rate that spoils everything the first epochs are the best, and it stops after patience."""
+    made = train(setup(base, tables, "mrpc", lr=1e-9, epochs=9, patience=2), tmp_path, [0])
+    assert json.loads((made[0].folder / "unwaver.json").read_text())["epochs_trained"] == 3
+
+
+def test_a_finished_model_can_be_measured_on_another_set(base: str, tables: Path, tmp_path: Path) -> None:
+    asked = setup(base, tables, "mrpc", epochs=1)
+    assert "test" not in train(asked, tmp_path, [0])[0].scores["mrpc"]
+    weights = (tmp_path / "seed0" / "model.safetensors").stat().st_mtime_ns
+    (tmp_path / ".seed0.checkpoints").mkdir()  # a kill between the last two steps leaves them
+    again = train(replace(asked, test_split=TEST(tables), test_rows=30), tmp_path, [0])
+    assert again[0].scores["mrpc"]["test"]["items"] == pytest.approx(30, abs=3)
+    assert "of 30 |" in (tmp_path / "seed0" / "README.md").read_text()
+    assert (tmp_path / "seed0" / "model.safetensors").stat().st_mtime_ns == weights
+    assert not (tmp_path / ".seed0.checkpoints").exists()
+
+
+def test_the_base_counts_by_its_weights(base: str, tables: Path, tmp_path: Path) -> None:
+    shutil.copytree(base, tmp_path / "copy")
+    one, other = (setup(place, tables, "mrpc").id(0) for place in (base, str(tmp_path / "copy")))
+    assert one == other
+    different = tiny_encoder.encoder(tmp_path / "other", "roberta")
+    assert setup(different, tables, "mrpc").id(0) != one
+    assert setup(base, tables, "mrpc").id(1) != one
+
+
+# --- forms --------------------------------------------------------------------------------------------------
+
+
+def test_the_form_is_stored_and_used(base: str, tables: Path, tmp_path: Path) -> None:
+    made = train(setup(base, tables, "mrpc", form={"*": "calm"}, epochs=1), tmp_path / "calm", [0])
+    model = open_model(str(made[0].folder), device="cpu")
+    item = pair("the man runs", "the man sits")
+    from unwaver.config import Config
+    from unwaver.render import Renderer
+    from unwaver.select import Selection
+
+    render = Renderer(Selection([], {}), Config(("x",), ()))
+    assert render(item, model).segments == ("Sentence1: the man runs", "Sentence2: the man sits")
+    assert model.name == "calm/seed0"
+    target = train(setup(base, tables, "mrpc", form={"mrpc": "target-only"}, epochs=1), tmp_path / "target", [0])
+    partial = open_model(str(target[0].folder), device="cpu")
+    assert render(item, partial).segments == ("the man sits",)
+    with pytest.raises(UsageError, match="target-only model cannot read the form calm"):
+        render(in_form(item, MRPC, "calm"), partial)
+    plain = open_model(base_classifier(made[0].folder, tmp_path), device="cpu")
+    assert render(item, plain).segments == ("the man runs", "the man sits")
+
+
+def base_classifier(folder: Path, place: Path) -> str:
+    """The same weights without what unwaver knows of them."""
+    shutil.copytree(folder, place / "elsewhere")
+    (place / "elsewhere" / "unwaver.json").unlink()
+    return str(place / "elsewhere")
+
+
+def test_forms_of_tasks() -> None:
+    assert built_in()["anli"].form_named("target-only").segments == ("{hyp1} {hyp2}",)
+    form = built_in()["snli"].form_named("target-only")
+    assert form.segments == ("{hypothesis}",)
+    assert "{premise}" not in form.prompt
+    assert "{hypothesis}" in form.prompt
+    with pytest.raises(UsageError, match="unknown form"):
+        _ = Setup(("mrpc",), "x", form={"*": "clam"}, train_split={"*": __file__}).parts
+    with pytest.raises(UsageError):
+        _ = Setup(("calm/wic",), "x").parts
+
+
+# --- several tasks ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta"])
+def shared(request: Any, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    base = tiny_encoder.encoder(tmp_path_factory.mktemp("base"), request.param)
+    both = setup(base, tables, "mrpc", "snli", multi_task=True, epochs=8)
+    return train(both, tmp_path_factory.mktemp("multi"), [0])[0]
+
+
+def test_heads_share_an_encoder(shared: Made) -> None:
+    from safetensors.numpy import load_file
+    from transformers import AutoModel
+
+    assert {task: s["held_out"]["accuracy"] > 0.7 for task, s in shared.scores.items()} == {
+        "mrpc": True,
+        "snli": True,
+    }
+    heads = load_file(shared.folder / "heads.safetensors")
+    assert {name.partition(".")[0] for name in heads} == {"mrpc", "snli"}
+    outputs = {
+        name.partition(".")[0]: w.shape[0]
+        for name, w in heads.items()
+        if name.endswith(("out_proj.weight", "classifier.weight"))
+    }
+    assert outputs == {"mrpc": 2, "snli": 3}
+    AutoModel.from_pretrained(shared.folder)  # an ordinary encoder
+
+
+def test_the_head_is_chosen_by_the_task(shared: Made) -> None:
+    """A mixed batch gives what each task gives alone."""
+    snli = built_in()["snli"]
+    text = {"premise": "the man runs here 1", "hypothesis": "no man runs here 1"}
+    other = Item("1", "snli", "original", text, snli.labels, ("contradiction",))
+    model = open_model(str(shared.folder), device="cpu")
+    asked = [request(PAIRS[0], MRPC), request(other, snli), request(PAIRS[1], MRPC)]
+    mixed = dict(p for batch in model.answer(asked) for p in batch)
+    assert [len(mixed[n].logprobs) for n in range(3)] == [2, 3, 2]
+    alone = logprobs(shared.folder, [other], "snli")
+    assert mixed[1].logprobs == pytest.approx(alone[0], abs=1e-5)
+    assert all(np.exp(a.logprobs).sum() == pytest.approx(1) for a in mixed.values())
+
+
+def test_a_task_without_a_head(shared: Made) -> None:
+    model = open_model(str(shared.folder), device="cpu")
+    item = Item("0", "rte", "original", {"sentence1": "a", "sentence2": "b"}, ("entailment", "not_entailment"))
+    with pytest.raises(ModelError, match="has no head for rte; it has mrpc, snli"):
+        model.check([request(item, built_in()["rte"])])
+
+
+def test_a_damaged_folder_is_told(shared: Made, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(shared.folder, folder)
+    (folder / "heads.safetensors").write_bytes(b"")
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        logprobs(folder, PAIRS[:1])
+    (folder / "unwaver.json").write_text("{}")
+    with pytest.raises(ModelError, match="not what unwaver train wrote"):
+        open_model(str(folder))
+
+
+def test_a_model_may_start_from_a_trained_one(
+    shared: Made, trained: list[Made], tables: Path, tmp_path: Path
+) -> None:
+    """Of an encoder with heads the encoder is taken; of a classifier with other labels all but the head."""
+    for n, start in enumerate((shared.folder, trained[0].folder)):
+        made = train(setup(str(start), tables, "snli", epochs=1), tmp_path / str(n), [0])
+        assert read_trained(made[0].folder).tasks["snli"]["labels"] == ["entailment", "neutral", "contradiction"]  # type: ignore[union-attr]
+
+
+# --- variants -----------------------------------------------------------------------------------------------
+
+
+def test_consistency_training_makes_swaps_alike(base: str, tables: Path, tmp_path: Path) -> None:
+    """The weight of the loss is what does it: with pairs alone the two orders stay further apart."""
+    swapped = [pair(i.fields["sentence2"], i.fields["sentence1"]) for i in PAIRS]
+
+    def distance(name: str, **options: Any) -> float:
+        made = train(setup(base, tables, "mrpc", epochs=4, variants=("swap",), **options), tmp_path / name, [0])
+        about = json.loads((made[0].folder / "unwaver.json").read_text())
+        assert about["pairs"] == about["tasks"]["mrpc"]["items"] == 108
+        return float(
+            np.abs(np.exp(logprobs(made[0].folder, PAIRS)) - np.exp(logprobs(made[0].folder, swapped))).mean()
+        )
+
+    assert distance("with", consistency=5.0) < distance("without")
+
+
+def test_a_share_of_the_items_gets_a_variant(base: str, tables: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"form": {"*": "calm"}, "variants": ("reverse", "signal"), "share": 0.25}
+    made = train(setup(base, tables, "mrpc", epochs=1, **options), tmp_path, [0])
+    assert json.loads((made[0].folder / "unwaver.json").read_text())["pairs"] == 27
+    assert "27 rows have a variant beside them (reverse, signal)" in (made[0].folder / "README.md").read_text()
+
+
+def test_variants_that_make_no_pairs_are_refused(base: str, tables: Path, tmp_path: Path) -> None:
+    for options, told in (
+        ({"variants": ("transitive",)}, "transitive makes no pairs"),
+        ({"variants": ("reverse",)}, "reverse is a variant of CALM's form"),
+        ({"variants": ("paraphrase",), "writer": "hf/x"}, "cannot write while"),
+        ({"variants": ("swap",), "share": 0.0}, "--share is 0"),
+        ({"consistency": 1.0}, "needs pairs"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            train(setup(base, tables, "mrpc", **options), tmp_path / "x", [0])
+
+
+# --- what was trained on ------------------------------------------------------------------------------------
+
+
+def test_groups_that_were_trained_on_are_scored_apart(trained: list[Made], tables: Path, tmp_path: Path) -> None:
+    """Half of the file was trained on – in other letters –, half not; swaps of trained rows are of the same groups."""
+    rows = (tables / "mrpc.csv").read_text().splitlines()[1:41]
+    new = [f"a red dog sits {n},the red dog sits {n},equivalent" for n in range(40)]
+    file = tmp_path / "mixed.csv"
+    file.write_text(
+        "\n".join(
+            [
+                "sentence1,sentence2,label",
+                *(r.upper().replace("EQUIVALENT", "equivalent").replace("NOT_", "not_") for r in rows),
+                *new,
+            ]
+        )
+    )
+    result = unwaver.run(
+        str(file),
+        f"hf/{trained[0].folder}",
+        task="mrpc",
+        variants=("swap",),
+        device="cpu",
+        out=str(tmp_path / "run"),
+    )
+    unseen = result.find("tau", kind="symmetric")
+    seen = result.find("tau", kind="symmetric_seen")
+    assert (unseen.groups, seen.groups) == (40, 40)
+    assert seen.flags == ("seen_in_training",)
+    assert "seen_in_training" not in unseen.flags
+    assert "mrpc/symmetric_seen: groups with a text that" in str(result)
+    again = unwaver.score(tmp_path / "run")
+    assert [(s.kind, s.metric, s.value) for s in again] == [(s.kind, s.metric, s.value) for s in result]
+
+
+def test_the_form_does_not_hide_what_was_seen(trained: list[Made], tables: Path, tmp_path: Path) -> None:
+    file = tmp_path / "same.csv"
+    shutil.copy(tables / "mrpc.csv", file)
+    result = unwaver.run(
+        str(file),
+        f"hf/{trained[0].folder}",
+        task="mrpc",
+        variants=("reverse",),
+        device="cpu",
+        out=str(tmp_path / "run"),
+    )
+    assert {s.kind for s in result} == {"reverse_seen"}
+    assert result.find("C_R", kind="reverse_seen").groups == 120
+    assert "C_R" in str(result)
+
+
+def test_swapped_variants_that_were_trained_on_count_too(base: str, tables: Path, tmp_path: Path) -> None:
+    made = train(setup(base, tables, "mrpc", epochs=1, variants=("swap",)), tmp_path / "m", [0])
+    text = (tables / "mrpc.csv").read_text().splitlines()
+    swapped = [",".join([b, a, label]) for a, b, label in (line.split(",") for line in text[1:])]
+    (tmp_path / "swapped.csv").write_text("\n".join([text[0], *swapped]))
+    result = unwaver.run(
+        str(tmp_path / "swapped.csv"),
+        f"hf/{made[0].folder}",
+        task="mrpc",
+        variants=("surface_case",),
+        device="cpu",
+        out=str(tmp_path / "run"),
+    )
+    kinds = {s.kind: s.groups for s in result if s.metric == "tau"}
+    held = 120 - 108
+    assert sum(n for kind, n in kinds.items() if kind.endswith("_seen")) > sum(kinds.values()) - 4 * held - 1
+
+
+def test_real_symmetric_sets(base: str, data: Path, tmp_path: Path) -> None:
+    """BECEL's symmetric MRPC is its training set: the rows that were trained on stand apart. So do those of WiC's
+    transitive set, and swapped validation rows do not."""
+    asked = Setup(("mrpc",), base, rows={"*": 300}, data_dir=str(data), **{**QUICK, "epochs": 1})
+    made = train(asked, tmp_path / "mrpc", [0])
+    model = f"hf/{made[0].folder}"
+    options: dict[str, Any] = {"data_dir": str(data), "device": "cpu"}
+    result = unwaver.run("becel/mrpc/symmetric", model, limit=1000, out=str(tmp_path / "r1"), **options)
+    groups = {s.kind: s.groups for s in result if s.metric == "tau"}
+    trained_on = sum(int(item.id) < 1000 for item in asked.parts[0].data.items)  # its rows are those of the set
+    assert sum(groups.values()) == 1000
+    assert trained_on <= groups["symmetric_seen"] <= trained_on + 2, "two rows may differ in a sign only"
+    validation = str(data / "becel/mrpc/validation.tsv")
+    result = unwaver.run(
+        validation, model, task="mrpc", variants=("swap",), limit=100, out=str(tmp_path / "r2"), **options
+    )
+    assert {s.kind for s in result} == {"symmetric"}
+    asked = Setup(("wic",), base, data_dir=str(data), **{**QUICK, "epochs": 1, "batch": 256})
+    made = train(asked, tmp_path / "wic", [0])
+    result = unwaver.run(
+        "becel/wic/transitive", f"hf/{made[0].folder}", limit=40, out=str(tmp_path / "r3"), **options
+    )
+    assert {s.kind for s in result} == {"transitive_seen"}
+
+
+# --- text to text -------------------------------------------------------------------------------------------
+
+
+def test_text_to_text(tables: Path, tmp_path: Path) -> None:
+    base = tiny_encoder.text_to_text(tmp_path / "t5")
+    made = train(setup(base, tables, "mrpc", length=64, lr=5e-3, epochs=10), tmp_path / "m", [0])
+    assert made[0].scores["mrpc"]["held_out"]["accuracy"] > 0.7
+    model = open_model(str(made[0].folder), device="cpu")
+    assert model.method == "logprob"
+    both = train(setup(base, tables, "mrpc", "snli", multi_task=True, length=64, epochs=1), tmp_path / "b", [0])
+    assert set(both[0].scores) == {"mrpc", "snli"}
+    assert not (both[0].folder / "heads.safetensors").exists(), "the prompt tells the task"
+    with pytest.raises(UsageError, match="no distribution over labels"):
+        train(setup(base, tables, "mrpc", variants=("swap",), consistency=1.0), tmp_path / "n", [0])
+
+
+# --- what goes wrong ----------------------------------------------------------------------------------------
+
+
+def test_unknown_bases(tables: Path, tmp_path: Path) -> None:
+    for base, told in (("./nowhere", "no model folder"), ("package/no_such_package_here", "there is no package")):
+        with pytest.raises(ModelError, match=told):
+            train(setup(base, tables, "mrpc"), tmp_path, [0])
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(ModelError, match=r"no config\.json"):
+        train(setup(str(empty), tables, "mrpc"), tmp_path, [0])

@@ -1,0 +1,127 @@
+"""Substituted words: the mechanics, with a tiny random masked language model and a real encoder where there is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import tiny_encoder
+
+from unwaver.errors import ModelError, UsageError
+from unwaver.tasks import built_in
+from unwaver.train import adversarial
+from unwaver.train.adversarial import by_synonyms, known_synonyms, similar, substituted
+from unwaver.types import Item
+
+SST2, MRPC = built_in()["sst2"], built_in()["mrpc"]
+
+
+def review(text: str) -> Item:
+    return Item("0", "sst2", "original", {"sentence": text}, SST2.labels, ("positive",))
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny_encoder.encoder(tmp_path_factory.mktemp("masked"), masked=True)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return tiny_encoder.encoder(tmp_path_factory.mktemp("encoder"))
+
+
+def test_synonyms_keep_case_and_all_else() -> None:
+    assert "sofa" in known_synonyms("couch")
+    made = by_synonyms(np.random.default_rng(0), 5)(["The Couch, the MOVIE!", "zzz qqq"])
+    assert made[1] == [], "no word with a synonym"
+    assert 0 < len(made[0]) <= 10
+    assert len(set(made[0])) == len(made[0])
+    assert {"The Sofa, the MOVIE!", "The Couch, the FILM!"} & set(made[0])
+    assert all(text != "The Couch, the MOVIE!" for text in made[0])
+
+
+def test_the_bar(encoder: str) -> None:
+    texts, made = ["the man runs here"], [["the man sits here", "no cat never eats there"]]
+    kept = [len(similar(texts, made, encoder, bar)[0]) for bar in (-1.0, 1.01)]
+    assert kept == [2, 0]
+    assert similar(texts, [["the man runs here"]], encoder, 0.999999)[0], (
+        "a text is as similar to itself as can be"
+    )
+
+
+def test_five_samples_an_item(encoder: str) -> None:
+    items = [review("The movie has a big couch and a small photo, and the kid is mad at the trash.")]
+    made = substituted(items, SST2, "synonym", encoder=encoder, bar=-1.0, seed=1)
+    assert len(made) == 5
+    assert {i.accepted for i in made} == {("positive",)}
+    assert len({i.fields["sentence"] for i in made}) == 5
+    assert made == substituted(items, SST2, "synonym", encoder=encoder, bar=-1.0, seed=1)
+    assert made != substituted(items, SST2, "synonym", encoder=encoder, bar=-1.0, seed=2)
+
+
+def test_masked_lm_takes_the_likeliest_other_word(masked: str) -> None:
+    import torch
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    fields = {"sentence1": "the big man runs here", "sentence2": "the big man sits there"}
+    item = Item("0", "mrpc", "original", fields, MRPC.labels, ("equivalent",))
+    made = substituted([item], MRPC, "masked-lm", masked_lm=masked, samples=3)
+    assert 1 <= len(made) <= 3
+    tokenizer = AutoTokenizer.from_pretrained(masked)
+    model = AutoModelForMaskedLM.from_pretrained(masked).eval()
+    for new in made:
+        assert new.fields["sentence1"] == fields["sentence1"], "only what variants change"
+        old_words, new_words = fields["sentence2"].split(), new.fields["sentence2"].split()
+        changed = [k for k, (a, b) in enumerate(zip(old_words, new_words, strict=True)) if a != b]
+        assert len(changed) == 1
+        hidden = [tokenizer.mask_token if k == changed[0] else w for k, w in enumerate(old_words)]
+        ids = tokenizer(" ".join(hidden), return_tensors="pt")
+        place = ids["input_ids"][0].tolist().index(tokenizer.mask_token_id)
+        with torch.inference_mode():
+            order = model(**ids).logits[0, place].argsort(descending=True).tolist()
+        words = [tokenizer.convert_ids_to_tokens(n) for n in order[: adversarial.GUESSES]]
+        whole = [w for w in words if w.isalpha() and len(w) > 1 and w != old_words[changed[0]]]
+        assert new_words[changed[0]] == whole[0]
+
+
+def test_what_is_missing_is_told(masked: str, encoder: str) -> None:
+    for options, told in (
+        ({"way": "synonym"}, "need an encoder"),
+        ({"way": "masked-lm"}, "needs --masked-lm"),
+        ({"way": "masked"}, "did you mean masked-lm"),
+        ({"way": "synonym", "encoder": encoder, "samples": 0}, "--samples is 0"),
+    ):
+        with pytest.raises(UsageError) as error:
+            substituted([review("a couch")], SST2, **options)  # type: ignore[arg-type]
+        assert told in f"{error.value} {error.value.hint}"
+    with pytest.raises(ModelError, match="no masked language model"):
+        substituted([review("a couch")], SST2, "masked-lm", masked_lm=encoder)
+
+
+def test_training_with_substituted_words(masked: str, encoder: str, tmp_path: Path) -> None:
+    import json
+
+    from unwaver.train.finetune import train
+    from unwaver.train.setup import Setup
+
+    table = tiny_encoder.pairs(tmp_path / "mrpc.csv", 60)
+    quick: dict[str, Any] = {"lr": 1e-3, "batch": 8, "epochs": 1, "length": 40, "device": "cpu"}
+    asked = Setup(
+        ("mrpc",),
+        encoder,
+        train_split={"*": str(table)},
+        adversarial="masked-lm",
+        masked_lm=masked,
+        samples=2,
+        **quick,
+    )
+    made = train(asked, tmp_path / "out", [0])
+    about = json.loads((made[0].folder / "unwaver.json").read_text())
+    assert about["tasks"]["mrpc"]["items"] < about["rows"] <= 3 * about["tasks"]["mrpc"]["items"]
+    assert "masked-lm" in (made[0].folder / "README.md").read_text()

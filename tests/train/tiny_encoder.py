@@ -1,0 +1,132 @@
+"""A tiny random encoder and a tiny text-to-text model, saved as folders, and tables that they can learn."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+from typing import Any
+
+WORDS = [
+    "a",
+    "the",
+    "man",
+    "woman",
+    "dog",
+    "cat",
+    "runs",
+    "sleeps",
+    "eats",
+    "sits",
+    "not",
+    "no",
+    "never",
+    "here",
+    "there",
+    "red",
+    "blue",
+    "big",
+    "small",
+    "is",
+]
+SIGNS = [".", ":", ";", "#", "!", "@", "~", "-", "[", "]", "{", "}", "(", ")", "<", ">", "1", "2", "sentence"]
+LETTERS = list("abcdefghijklmnopqrstuvwxyz")
+
+
+def tokenizer() -> Any:
+    """Words, signs, and letters for all that is neither."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [*special, *dict.fromkeys([*WORDS, *SIGNS, *LETTERS]), *(f"##{c}" for c in LETTERS)]
+    fast = Tokenizer(models.WordPiece({p: n for n, p in enumerate(pieces)}, unk_token="[UNK]"))
+    fast.normalizer = normalizers.BertNormalizer()
+    fast.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    fast.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    names = {f"{n.lower()}_token": f"[{n}]" for n in ("PAD", "UNK", "CLS", "SEP", "MASK")}
+    return PreTrainedTokenizerFast(tokenizer_object=fast, model_max_length=64, **names)
+
+
+def sizes(vocabulary: int) -> dict[str, Any]:
+    return {
+        "vocab_size": vocabulary,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "max_position_embeddings": 64,
+        "initializer_range": 0.2,  # a wide start learns in a few epochs
+    }
+
+
+def encoder(folder: Path, family: str = "bert", masked: bool = False) -> str:
+    """The weights of an encoder without a head; `masked`: with the head of a masked language model."""
+    import torch
+    import transformers as t
+
+    made = tokenizer()
+    torch.manual_seed(0)
+    if family == "roberta":
+        size = {**sizes(len(made)), "max_position_embeddings": 66, "pad_token_id": 0, "type_vocab_size": 1}
+        model = t.RobertaModel(t.RobertaConfig(**size))
+    elif masked:
+        model = t.BertForMaskedLM(t.BertConfig(**sizes(len(made))))
+    else:
+        model = t.BertModel(t.BertConfig(**sizes(len(made))))
+    model.save_pretrained(folder)
+    made.save_pretrained(folder)
+    return str(folder)
+
+
+def text_to_text(folder: Path) -> str:
+    import torch
+    import transformers as t
+
+    made = tokenizer()
+    made.eos_token = "[SEP]"
+    torch.manual_seed(0)
+    size = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "vocab_size": len(made)}
+    t.T5ForConditionalGeneration(
+        t.T5Config(**size, pad_token_id=0, eos_token_id=3, decoder_start_token_id=0)
+    ).save_pretrained(folder)
+    made.save_pretrained(folder)
+    return str(folder)
+
+
+def sentences(count: int, seed: int = 0) -> list[str]:
+    draw = random.Random(seed)
+    who, does, where = ("man", "woman", "dog", "cat"), ("runs", "sleeps", "eats", "sits"), ("here", "there")
+    made = [
+        f"the {draw.choice(('big', 'small', 'red', 'blue'))} {draw.choice(who)} {draw.choice(does)}"
+        for _ in range(count)
+    ]
+    return [f"{text} {draw.choice(where)}" for text in made]
+
+
+def pairs(path: Path, count: int = 120, seed: int = 0) -> Path:
+    """mrpc-like: the second sentence is the first (equivalent), or has "never" in it."""
+    draw = random.Random(seed)
+    with path.open("w", newline="") as f:
+        write = csv.writer(f)
+        write.writerow(["sentence1", "sentence2", "label"])
+        for text in sentences(count, seed):
+            if draw.random() < 0.5:
+                write.writerow([text, text, "equivalent"])
+            else:
+                write.writerow([text, text.replace("the", "never a"), "not_equivalent"])
+    return path
+
+
+def nli(path: Path, count: int = 120, seed: int = 1) -> Path:
+    """snli-like, three labels; every premise stands in three rows."""
+    with path.open("w", newline="") as f:
+        write = csv.writer(f)
+        write.writerow(["premise", "hypothesis", "label"])
+        for n, text in enumerate(
+            dict.fromkeys(f"{t} {n % 2 + 1}" for n, t in enumerate(sentences(count // 3, seed)))
+        ):
+            write.writerow([text, text, "entailment"])
+            write.writerow([text, text.replace("the", "no"), "contradiction"])
+            write.writerow([text, f"{text} is {'red' if n % 2 else 'blue'}", "neutral"])
+    return path
