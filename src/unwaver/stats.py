@@ -85,6 +85,8 @@ def estimate(
     if units < 2:
         return Estimate(value, None, None, units, None)
     low, high = bootstrap(sums, function, seed, level)
+    if np.isnan(low):  # no draw has a value
+        return Estimate(value, None, None, units, None)
     return Estimate(value, min(low, value), max(high, value), units, "bootstrap")
 
 
