@@ -85,6 +85,8 @@ def estimate(
     if units < 2:
         return Estimate(value, None, None, units, None)
     low, high = bootstrap(sums, function, seed, level)
+    if np.isnan(low):  # no draw has a value
+        return Estimate(value, None, None, units, None)
     return Estimate(value, min(low, value), max(high, value), units, "bootstrap")
 
 
@@ -131,7 +133,7 @@ def bootstrap(sums: Floats, reduce: Reduce, seed: int = 0, level: float = LEVEL)
         draws = draws[~np.isnan(draws)]
         total = sums.sum(axis=0)
         tails = _tails(draws, float(reduce(total)), reduce(total - sums), level)
-    low, high = np.quantile(draws, tails)
+    low, high = np.quantile(draws, tails) if len(draws) else (np.nan, np.nan)
     return float(low), float(high)
 
 
@@ -146,7 +148,8 @@ def _tails(draws: Floats, value: float, without_one: Floats, level: float) -> tu
     z = float(stdtrit(n - 1, (1 + level) / 2)) * np.sqrt(n / (n - 1))
     below = (float((draws < value).sum()) + float((draws == value).sum()) / 2 + 0.5) / (len(draws) + 1)
     bias = float(ndtri(below))
-    pull = np.nan_to_num(np.nanmean(without_one) - without_one)
+    defined = without_one[~np.isnan(without_one)]
+    pull = defined.mean() - defined if len(defined) else defined
     spread = float((pull**2).sum())
     skew = float((pull**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
 
