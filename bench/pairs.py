@@ -86,7 +86,7 @@ def distinct_pairs() -> list[tuple[str, str]]:
 def sampled_pairs() -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as place:
         result = unwaver.run(
-            "sample/open",
+            "sample/facts",
             "demo/smollm2",
             replicates=REPLICATES,
             model_args={"temperature": "0.7", "top_p": "0.9", "max_tokens": "12", "stop": "\\n"},

@@ -68,10 +68,16 @@ def missing_extra(library: str, extra: str) -> ModelError:
     return ModelError(f"{library} is not installed", hint=f"pip install 'unwaver[{extra}]'")
 
 
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """A hint with the nearest known names: near("becl", ["becel", "calm"]) -> "did you mean becel?"."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
-        return f"did you mean {' or '.join(close)}?"
+        # a much worse match beside a good one is none
+        best = _likeness(name, close[0])
+        return f"did you mean {' or '.join(n for n in close if _likeness(name, n) > best - 0.15)}?"
     return "known: " + ", ".join(names[:20]) + (" …" if len(names) > 20 else "")

@@ -115,7 +115,7 @@ def tiny_causal(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("way", ["greedy", "nucleus"])
 def test_a_language_model_writes_beside_labels(unwaver: Any, tmp_path: Path, tiny_causal: Path, way: str) -> None:
     """One command, one model: labels by log-probability, open questions in free text, in one table."""
-    command = ["run", "sample/snli/semantic", "sample/open", "--model", f"hf/{tiny_causal}", "--limit", 3,
+    command = ["run", "sample/snli/semantic", "sample/facts", "--model", f"hf/{tiny_causal}", "--limit", 3,
                "--device", "cpu", "--model-arg", "max_tokens=8", "--out", way]  # fmt: skip
     if way == "nucleus":
         command += ["--model-arg", "temperature=0.9", "--replicates", 2]
@@ -123,7 +123,7 @@ def test_a_language_model_writes_beside_labels(unwaver: Any, tmp_path: Path, tin
     assert done.returncode == 0, done.stderr
     methods = {s["task"]: s["method"] for s in json.loads(done.stdout)["scores"]}
     assert methods["snli"] == "logprob"
-    assert methods["open"].startswith("generate")
+    assert methods["facts"].startswith("generate")
     shown = unwaver("score", way).stdout
     assert shown.count("relation ") == 1, "one table"
     again = json.loads(unwaver("score", way, "--json").stdout)

@@ -42,7 +42,7 @@ WRITTEN = {
     ("mnli", "pair"): 8,
     ("qnli", "pair"): 4,
     ("qqp", "pair"): 4,
-    ("open", "paraphrase"): 12,
+    ("facts", "paraphrase"): 12,
 }
 
 
@@ -75,7 +75,7 @@ def folded(entry: sample.Entry) -> tuple[str, ...]:
 
 
 def test_counts() -> None:
-    assert 280 <= sum(len(line["items"]) for line in LINES if line["task"] != "open") <= 340
+    assert 280 <= sum(len(line["items"]) for line in LINES if line["task"] != "facts") <= 340
     tested = Counter((line["task"], line["kind"]) for line in LINES if line["kind"] != "example")
     assert tested == WRITTEN
 
@@ -283,8 +283,8 @@ def test_the_word_is_in_both_sentences(line: sample.Line) -> None:
 
 
 def test_cases_are_what_exists() -> None:
-    assert tuple(SUITE.cases) == (*TASKS, "open")
-    assert SUITE.cases["open"] == ("paraphrase",)
+    assert tuple(SUITE.cases) == (*TASKS, "facts")
+    assert SUITE.cases["facts"] == ("paraphrase",)
     assert SUITE.cases["snli"] == ("semantic", "negational", "symmetric", "transitive")
     assert SUITE.cases["mnli"] == SUITE.cases["qnli"] == SUITE.cases["qqp"] == ("reverse", "signal")
     assert all(list(SUITE.groups(task, kind)) for task, kind in CASES)

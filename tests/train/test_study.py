@@ -23,7 +23,7 @@ def test_difference_by_hand() -> None:
     assert found is not None
     assert (found.value_first, found.value_second, found.groups, found.clusters) == (1.0, 0.25, 2, 2)
     assert found.difference == -0.75
-    assert found.p == 0.5, "of four ways of flipping -0.5 and -1, two are as far from 0"
+    assert found.p == pytest.approx(0.5), "of four ways of flipping -0.5 and -1, two are as far from 0"
     assert difference({"a": ("x", [1.0])}, {"b": ("x", [1.0])}) is None
 
 

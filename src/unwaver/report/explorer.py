@@ -26,7 +26,7 @@ CHUNK = 1000  # groups before progress is shown
 MOST_CASES = 100_000  # what a browser carries without effort; the worst ones
 HELD, BROKEN, NOT_APPLICABLE, MISSING = range(4)
 UNREADABLE, FAILED, NOT_ASKED = -1, -2, -3
-NO_LABEL = {"unreadable": UNREADABLE, "failed": FAILED, "not_asked": NOT_ASKED}
+NO_LABEL = {"unreadable": UNREADABLE, "failed": FAILED, "not_asked": NOT_ASKED, "not_needed": NOT_ASKED}
 
 
 def columns(
