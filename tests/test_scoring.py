@@ -206,3 +206,16 @@ def test_a_result_prints_in_a_terminal_and_a_notebook() -> None:
     page = result._repr_html_()
     assert "<table>" in page
     assert "own/semantic" in page
+
+
+def test_how_methods_are_called() -> None:
+    from unwaver.result import method_names
+
+    mixed = [("snli", "m", "logprob"), ("facts", "m", "generate"), ("snli", "other", "classify")]
+    assert method_names(mixed) == {
+        ("m", "logprob"): "logprob, generate",
+        ("m", "generate"): "logprob, generate",
+        ("other", "classify"): "classify",
+    }
+    both = [("facts", "m", "generate"), ("facts", "m", "generate, nucleus")]
+    assert method_names(both) == {("m", "generate"): "generate", ("m", "generate, nucleus"): "generate, nucleus"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, overload
@@ -104,3 +104,21 @@ def leading_of(block: Sequence[AnyNamed]) -> AnyNamed:
         return texts[0]
     named = [s for name in LEADING for s in block if s.metric == name]
     return next(s for s in named if s.metric not in OF_BUCKETS or s.value is not None)
+
+
+def method_names(asked: Iterable[tuple[Hashable, str, str]]) -> dict[tuple[str, str], str]:
+    """From (case, model, method), how the answers of a model and method are called: by all methods of the model
+    together, unless a case was asked in several ways.
+
+    labels by logprob and free text by generate -> "logprob, generate" for both; one case greedy and sampled ->
+    each by its own.
+    """
+    ways: dict[str, dict[Hashable, dict[str, None]]] = {}
+    for case, model, method in asked:
+        ways.setdefault(model, {}).setdefault(case, {})[method] = None
+    names: dict[tuple[str, str], str] = {}
+    for model, cases in ways.items():
+        methods = list(dict.fromkeys(method for found in cases.values() for method in found))
+        together = all(len(found) == 1 for found in cases.values())
+        names |= {(model, method): ", ".join(methods) if together else method for method in methods}
+    return names

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unwaver.result import OF_BUCKETS, Result, of_free_text
+from unwaver.result import OF_BUCKETS, Result, method_names, of_free_text
 from unwaver.types import Group, Item, Score
 
 if TYPE_CHECKING:
@@ -127,49 +127,49 @@ def print_result(result: Result, console: Console) -> None:
 
 
 def tables(result: Result) -> Iterator[tuple[str, Result]]:
-    """One for each suite and model; one for each method where a case was asked by several."""
-    cases: dict[tuple[str, str], list[Score]] = {}
-    for s in result.scores:
-        cases.setdefault((s.suite, s.model), []).append(s)
-    for (suite, model), scores in cases.items():
-        parts: dict[str, list[Score]] = {}
-        several = len({(s.task, s.kind, s.method) for s in scores}) > len({(s.task, s.kind) for s in scores})
-        for s in scores:
-            parts.setdefault(s.method if several else "", []).append(s)
-        for part in parts.values():
-            methods = ", ".join(dict.fromkeys(s.method for s in part))
-            yield f"{suite} · {model} ({methods})", Result(part, result.run, result.folder)
+    """One for each suite and model; one for each method where a case was asked in several ways."""
+    parts: dict[tuple[str, str, str], list[Score]] = {}
+    for suite in dict.fromkeys(s.suite for s in result.scores):
+        own = [s for s in result.scores if s.suite == suite]
+        names = method_names(((s.task, s.kind), s.model, s.method) for s in own)
+        for s in own:
+            parts.setdefault((suite, s.model, names[s.model, s.method]), []).append(s)
+    for (suite, model, method), scores in parts.items():
+        yield f"{suite} · {model} ({method})", Result(scores, result.run, result.folder)
 
 
 def _fitting(lines: Sequence[Sequence[str]], console: Console) -> Iterator[Table]:
-    """One table; where the terminal is too narrow, a second one for the counts of what went wrong.
+    """One table; where the terminal is too narrow, a second one for the counts of what went wrong."""
+    parts = [lines]
+    if len(lines[0]) > COLUMNS and _width(_table(lines), console) > console.width:
+        parts = [[line[:COLUMNS] for line in lines], [[line[0], *line[COLUMNS:]] for line in lines]]
+    return (_fitted(part, console) for part in parts)
 
-    Rather a line too long than a number cut in two.
-    """
+
+def _fitted(lines: Sequence[Sequence[str]], console: Console) -> Table:
+    """With less space between columns where that makes it fit; else rather a line too long than a number cut."""
+    table = _table(lines)
+    if _width(table, console) > console.width:
+        table = _table(lines, tight=True)
+        natural = _width(table, console)
+        table.width = natural if natural > console.width else None
+    return table
+
+
+def _width(table: Table, console: Console) -> int:
     from rich.measure import Measurement
 
-    whole = _table(lines)
-    wide = console.options.update(max_width=10_000)
-    if len(lines[0]) > COLUMNS and Measurement.get(console, wide, whole).maximum > console.width:
-        parts = [
-            _table([line[:COLUMNS] for line in lines]),
-            _table([[line[0], *line[COLUMNS:]] for line in lines]),
-        ]
-    else:
-        parts = [whole]
-    for table in parts:
-        natural = Measurement.get(console, wide, table).maximum
-        table.width = natural if natural > console.width else None
-        yield table
+    return Measurement.get(console, console.options.update(max_width=10_000), table).maximum
 
 
-def _table(lines: Sequence[Sequence[str]]) -> Table:
+def _table(lines: Sequence[Sequence[str]], *, tight: bool = False) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     header, *body = lines
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
+    space = (0, 0) if tight else (0, 1)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=space, collapse_padding=True, show_edge=not tight)
     for name in header:
         left = name in LEFT
         table.add_column(Text(name), justify="left" if left else "right", no_wrap=True)
@@ -179,13 +179,8 @@ def _table(lines: Sequence[Sequence[str]]) -> Table:
 
 
 def print_rows(lines: Sequence[Sequence[str]], console: Console) -> None:
-    """Any table, header first; a line is rather too long than cut."""
-    from rich.measure import Measurement
-
-    table = _table([[safe(cell) for cell in line] for line in lines])
-    natural = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
-    table.width = natural if natural > console.width else None
-    console.print(table, crop=False)
+    """Any table, header first."""
+    console.print(_fitted([[safe(cell) for cell in line] for line in lines], console), crop=False)
 
 
 def legend(result: Result) -> list[str]:

@@ -18,6 +18,7 @@ from unwaver.metrics.pairwise import LOW, agreements, mean_agreement
 from unwaver.metrics.paraphrastic import within
 from unwaver.metrics.violation import applies, tau, violated
 from unwaver.report.source import Source
+from unwaver.result import method_names
 from unwaver.stats import Floats
 from unwaver.types import Item
 
@@ -117,6 +118,8 @@ class _Names:
 class _Columns:
     def __init__(self, parts: Sequence[tuple[Source, Block, pl.DataFrame]], ranked: Sequence[_Ranked]):
         self._parts = parts
+        blocks = [block for _, block, _ in parts]
+        self._methods = method_names(((b.suite, b.task, b.kind), b.model, b.method) for b in blocks)
         # lists: one number of an array at a time is slow
         self._ranked = [
             (r.state.tolist(), r.bad.tolist(), r.sure.tolist(), block.unreadable.tolist())
@@ -142,7 +145,7 @@ class _Columns:
         group = source.groups.get(name)
         relation = self.relations((block.suite, block.task, block.kind, block.expect))
         self.case["relation"].append(relation)
-        self.case["model"].append(self.models((block.model, block.method)))
+        self.case["model"].append(self.models((block.model, self._methods[block.model, block.method])))
         self.case["group"].append(self.texts(name))
         self.case["state"].append(state)
         self.case["bad"].append(round(100 * bad))

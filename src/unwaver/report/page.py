@@ -24,7 +24,7 @@ from unwaver.report.explorer import MOST_CASES, columns
 from unwaver.report.pictures import figures_of, inline_svg
 from unwaver.report.source import Source
 from unwaver.report.verdict import WORDS, Verdict, headline, verdicts
-from unwaver.result import Result
+from unwaver.result import Result, method_names
 from unwaver.show import ARROW, chance_of, percent, remarks, safe, shown_scores
 from unwaver.types import Figure, Score
 
@@ -180,8 +180,8 @@ def _verdicts(result: Result, models: Sequence[str]) -> Html:
             if len(models) == 1
             else tag("h2", tag("span", _cut(model, 80)), " – ", headline(own))
         )
-        methods_of = {v.score.method for v in own}
-        lines = [_verdict(v, len(methods_of) > 1) for v in own]
+        names = method_names(((s.suite, s.task, s.kind), s.model, s.method) for s in (v.score for v in own))
+        lines = [_verdict(v, len(set(names.values())) > 1) for v in own]
         parts += [title, tag("ul", lines[:most], class_="verdicts")]
         if len(lines) > most:
             more = tag("summary", f"{len(lines) - most} more")
