@@ -77,7 +77,8 @@ def near(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
-        # a much worse match beside a good one is none
+        # a much worse match beside a good one is none, unless it begins alike
         best = _likeness(name, close[0])
-        return f"did you mean {' or '.join(n for n in close if _likeness(name, n) > best - 0.15)}?"
+        meant = [n for n in close if n[:1] == name[:1] or _likeness(name, n) > best - 0.15]
+        return f"did you mean {' or '.join(meant)}?"
     return "known: " + ", ".join(names[:20]) + (" …" if len(names) > 20 else "")
