@@ -89,7 +89,7 @@ def sampled_pairs() -> list[tuple[str, str]]:
             "sample/facts",
             "demo/smollm2",
             replicates=REPLICATES,
-            model_args={"temperature": "0.7", "top_p": "0.9", "max_tokens": "12", "stop": "\\n"},
+            model_args={"temperature": "0.7", "top_p": "0.9", "max_tokens": "12", "stop": "\\n", "chat": "false"},
             out=f"{place}/run",
         )
         assert result.folder is not None
