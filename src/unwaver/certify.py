@@ -120,18 +120,23 @@ def reading_of(group: Group, item: Item, read: Read) -> Reading:
 
 
 def needed(group: Group, read: Read) -> list[Item]:
-    """The items whose answers are needed as far as can be told now; more may follow from the answers."""
+    """The items whose answers are needed as far as can be told now; more may follow from the answers.
+
+    All judges of a variant are asked, also once one has said no: a run that was stopped between two of them ends
+    with the same answers as one that was not.
+    """
     if is_plain(group):
         return list(group.items)
     originals = [item for item in group.items if item.role == "original"]
     if not in_play(group, read):
         return originals
     found = standings(group, read)
+    refused = {item.id for item in group.items if item.certified is False}
     wanted = []
     for item in group.items:
         if item.role == "judge":  # one that only measures speaks of what is kept
-            asked_about = ("kept", "open") if item.accepted else ("kept",)
-            wanted += [item] if found.get(item.about) in asked_about else []
+            asked_about = ("kept", "open", "rejected") if item.accepted else ("kept",)
+            wanted += [item] if found.get(item.about) in asked_about and item.about not in refused else []
         elif found.get(item.id) == "kept":
             wanted.append(item)
     return originals + wanted

@@ -365,12 +365,8 @@ def test_killed_in_the_middle(unwaver: Any, data: Path, tmp_path: Path) -> None:
     assert 350 <= kept < total
     last = unwaver(*command, "--out", "killed", "--json")
     assert last.returncode == 0, last.stderr
-    first, second = keys(tmp_path / "whole" / "answers.sqlite"), keys(path)
-    assert len(first) == total
-    assert json.loads(last.stdout)["run"]["spent"]["calls"] == len(second) - kept, "asked again"
-    # a kill between the two directions of a pair: where the first says no, nobody needs the second any more
-    assert second <= first
-    assert len(first - second) <= 1
+    assert json.loads(last.stdout)["run"]["spent"]["calls"] == total - kept, "what had arrived was asked again"
+    assert keys(tmp_path / "whole" / "answers.sqlite") == keys(path)
     assert json.loads(last.stdout)["scores"] == json.loads(whole.stdout)["scores"]
     found = find(json.loads(last.stdout)["scores"], "r_r@1")
     assert found["counted"] > 0
