@@ -33,7 +33,7 @@ from unwaver.rescore import read_folder
 from unwaver.store import Store
 
 PAIRS = 600  # unordered
-REPLICATES = 4
+REPLICATES = 8
 ROUNDS = 3
 BARE_BATCHES = (16, 32, 64)
 Texts = Sequence[tuple[str, str]]
