@@ -178,3 +178,35 @@ def test_variants_by_task_and_fractions(tmp_path: Path) -> None:
     assert chosen == [("swap",), ("swap",)]
     assert [(c.setting, c.fraction) for c in plan.compare[0]] == [("single", 0.5), ("single", 1.0)]
     assert jobs[-1].condition.setting == "started", "what starts from others comes last"
+
+
+def test_a_setting_with_fractions_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    less = '[settings.less]\ntasks = ["mrpc"]\nfractions = [0.25, 0.5]\n'
+    file.write_text(STUDY.replace('compare = [["single", "multi"]', 'compare = [["less@0.25", "single"]') + less)
+    plan = read_plan(file)
+    jobs = [job for job in plan.jobs(tmp_path / "out", None, None) if job.condition.setting == "less"]
+    assert [(job.tasks, job.setup.fraction) for job in jobs] == [(("mrpc",), 0.25), (("mrpc",), 0.5)]
+    assert plan.fractions == [1.0, 0.5, 0.25]
+    assert [(c.setting, c.fraction) for c in plan.compare[0]] == [("less", 0.25), ("single", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[settings.less]\nfractions = [0, 1]\n", "settings.less.fractions: found [0, 1]"),
+        ("[settings.less]\nfractions = [true]\n", "settings.less.fractions: found [True]"),
+        ("[settings.less]\nfractions = []\n", "settings.less.fractions: found []"),
+        (
+            '[settings.less]\ntasks = ["mrpc"]\nfractions = [0.5]\nstart = "single/mrpc"\n',
+            "settings.less.start: single is not trained on 0.5",
+        ),
+    ],
+)
+def test_wrong_fractions_are_told(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(STUDY + text)
+    with pytest.raises(DataError) as error:
+        read_plan(file)
+    assert told in str(error.value)
+    assert error.value.hint

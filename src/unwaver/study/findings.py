@@ -107,10 +107,6 @@ def findings(plan: Plan, models: Sequence[Model]) -> Findings:
     return Findings(lines, tests, list(_shares(tests)), list(rho_of(lines)))
 
 
-def shown(condition: Condition, plan: Plan) -> str:
-    return condition.setting if len(plan.fractions) == 1 else f"{condition.setting}@{condition.fraction:g}"
-
-
 def better_of(metric: str) -> str:
     return "low" if metric == "tau" else "high"
 

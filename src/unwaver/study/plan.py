@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from unwaver.errors import DataError, near
+from unwaver.files import read_toml
 from unwaver.train.setup import Setup, named
 
 _EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.single]; docs/train.md shows one'
@@ -20,7 +20,7 @@ TRAINING = (
 )  # fmt: skip
 _TOP = ("bases", "seeds", "fractions", "limit", "compare", "tasks", "settings", "test_rows", *TRAINING[:6])
 _OF_TASK = ("train", "test", "rows", "form", "evaluate")
-_OF_SETTING = ("multi_task", "tasks", "variants", "start", *TRAINING)
+_OF_SETTING = ("multi_task", "tasks", "fractions", "variants", "start", *TRAINING)
 _OF_EVALUATION = ("split", "variants")
 
 
@@ -48,6 +48,7 @@ class Setting:
     """One way to train. `tasks` are those it is for; `start` names the setting and the task it starts from."""
 
     name: str
+    fractions: tuple[float, ...]
     multi_task: bool = False
     tasks: tuple[str, ...] = ()
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -81,17 +82,21 @@ class Plan:
     tasks: Mapping[str, TaskPlan]
     settings: Mapping[str, Setting]
     seeds: int = 1
-    fractions: tuple[float, ...] = (1.0,)
     limit: int | None = None
     compare: tuple[tuple[Condition, Condition], ...] = ()
     training: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fractions(self) -> list[float]:
+        """All that some setting is trained on, the largest first."""
+        return sorted({f for setting in self.settings.values() for f in setting.fractions}, reverse=True)
 
     def jobs(self, out: Path, data_dir: str | None, device: str | None) -> Iterator[Job]:
         """Those that start from a model of the study come after all others."""
         for setting in sorted(self.settings.values(), key=lambda s: s.start is not None):
             tasks = setting.tasks or tuple(self.tasks)
             for base in self.bases:
-                for fraction in self.fractions:
+                for fraction in setting.fractions:
                     condition = Condition(setting.name, fraction)
                     for some in [tasks] if setting.multi_task else [(task,) for task in tasks]:
                         place = self._place(out, base, condition, some, setting.multi_task)
@@ -137,15 +142,7 @@ def slug(text: str) -> str:
 
 
 def read_plan(path: Path) -> Plan:
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise DataError("there is no such study", file=path, hint="check the path") from None
-    except (OSError, UnicodeDecodeError) as e:
-        raise DataError(f"the study cannot be read: {e}", file=path, hint="check the path") from None
-    except tomllib.TOMLDecodeError as e:
-        line = re.search(r"at line (\d+)", str(e))
-        raise DataError(f"no TOML: {e}", file=path, line=int(line[1]) if line else None, hint=_EXAMPLE) from None
+    found = read_toml(path, "study", _EXAMPLE)
     check = _Checker(path)
     check.keys(found, _TOP, "the study")
     for key in ("bases", "tasks", "settings"):
@@ -154,24 +151,23 @@ def read_plan(path: Path) -> Plan:
     tasks = {
         name: _task(name, check.table(entry, f"tasks.{name}"), check) for name, entry in found["tasks"].items()
     }
+    fractions = check.fractions(found.get("fractions", [1.0]), "fractions")
     settings = {
-        name: _setting(name, check.table(entry, f"settings.{name}"), tasks, check)
+        name: _setting(name, check.table(entry, f"settings.{name}"), tasks, fractions, check)
         for name, entry in found["settings"].items()
     }
     _check_starts(settings, tasks, check)
-    fractions = tuple(float(f) for f in check.typed(found.get("fractions", [1.0]), list, "fractions"))
     seeds = check.typed(found.get("seeds", 1), int, "seeds")
-    if seeds < 1 or not fractions or not all(0 < f <= 1 for f in fractions):
-        raise check.error("seeds is at least 1, and fractions lie between 0 and 1")
+    if seeds < 1:
+        raise check.error(f"seeds is at least 1, found {seeds}")
     return Plan(
         file=path,
         bases=tuple(check.texts(found["bases"], "bases")),
         tasks=tasks,
         settings=settings,
         seeds=seeds,
-        fractions=fractions,
         limit=found.get("limit"),
-        compare=_comparisons(found.get("compare", []), settings, fractions, check),
+        compare=_comparisons(found.get("compare", []), settings, check),
         training={key: found[key] for key in TRAINING if key in found},
     )
 
@@ -201,6 +197,12 @@ class _Checker:
             raise self.error(f"{where}: found {value!r}, expected a list of texts")
         return list(found)
 
+    def fractions(self, value: Any, where: str) -> tuple[float, ...]:
+        found = self.typed(value, list, where)
+        if not found or not all(type(f) in (int, float) and 0 < f <= 1 for f in found):
+            raise self.error(f"{where}: found {value!r}, expected numbers above 0, at most 1", "[0.25, 1.0]")
+        return tuple(float(f) for f in found)
+
 
 _KINDS = {dict: "a table", list: "a list", int: "a whole number", str: "a text", bool: "true or false"}
 
@@ -226,7 +228,13 @@ def _evaluation(entry: Any, where: str, check: _Checker) -> Evaluation:
     return Evaluation(split=entry["split"], variants=tuple(check.texts(entry["variants"], f"{where}.evaluate")))
 
 
-def _setting(name: str, entry: Mapping[str, Any], tasks: Mapping[str, TaskPlan], check: _Checker) -> Setting:
+def _setting(
+    name: str,
+    entry: Mapping[str, Any],
+    tasks: Mapping[str, TaskPlan],
+    fractions: tuple[float, ...],
+    check: _Checker,
+) -> Setting:
     where = f"settings.{name}"
     if not re.fullmatch(r"[\w-]+", name):
         raise check.error(f"{where}: a setting is named by letters, digits, - and _")
@@ -239,6 +247,7 @@ def _setting(name: str, entry: Mapping[str, Any], tasks: Mapping[str, TaskPlan],
             raise check.error(f"{where}: {task} is no task of this study", near(task, tasks))
     return Setting(
         name,
+        check.fractions(entry.get("fractions", list(fractions)), f"{where}.fractions"),
         check.typed(entry.get("multi_task", False), bool, f"{where}.multi_task"),
         tuple(chosen),
         {task: tuple(check.texts(names, f"{where}.variants")) for task, names in by_task.items()},
@@ -257,21 +266,24 @@ def _check_starts(settings: Mapping[str, Setting], tasks: Mapping[str, TaskPlan]
         if settings[other].multi_task != (not task) or (task and task not in (settings[other].tasks or tasks)):
             hint = f'a multi-task setting by its name, any other as "{other}/TASK"'
             raise check.error(f"settings.{setting.name}.start: {setting.start} names no model", hint)
+        if missing := set(setting.fractions) - set(settings[other].fractions):
+            hint = f"give {setting.name} the fractions of {other}"
+            raise check.error(f"settings.{setting.name}.start: {other} is not trained on {min(missing):g}", hint)
 
 
 def _comparisons(
-    found: Any, settings: Mapping[str, Setting], fractions: Sequence[float], check: _Checker
+    found: Any, settings: Mapping[str, Setting], check: _Checker
 ) -> tuple[tuple[Condition, Condition], ...]:
     def condition(text: Any) -> Condition:
         name, _, fraction = str(text).partition("@")
         if name not in settings:
             raise check.error(f"compare: there is no setting {name}", near(name, settings))
         try:
-            share = float(fraction) if fraction else max(fractions)
+            share = float(fraction) if fraction else max(settings[name].fractions)
         except ValueError:
             share = -1.0
-        if share not in fractions:
-            raise check.error(f"compare: {text} is at no fraction of this study", 'write "single@0.25"')
+        if share not in settings[name].fractions:
+            raise check.error(f"compare: {text} is at no fraction of this setting", 'write "single@0.25"')
         return Condition(name, share)
 
     made = []

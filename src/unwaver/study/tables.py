@@ -14,12 +14,9 @@ Table = list[list[str]]  # header first
 def tables(found: Findings, plan: Plan) -> Iterator[tuple[str, Table]]:
     """Title and rows of each table."""
     for base in plan.bases:
-        for fraction in plan.fractions:
-            lines = [line for line in found.lines if (line.base, line.fraction) == (base, fraction)]
-            title = f"mean (s.d.) over {plan.seeds} seeds, in %"
-            title += f" · {slug(base)}" if len(plan.bases) > 1 else ""
-            title += f" · {fraction:.0%} of the data" if len(plan.fractions) > 1 else ""
-            yield title, _means(lines, list(plan.settings))
+        title = f"mean (s.d.) over {plan.seeds} seeds, in %"
+        title += f" · {slug(base)}" if len(plan.bases) > 1 else ""
+        yield title, _means([line for line in found.lines if line.base == base], plan)
         tests = [test for test in found.tests if test.base == base]
         for first, second in dict.fromkeys((t.first, t.second) for t in tests):
             some = [t for t in tests if (t.first, t.second) == (first, second)]
@@ -30,19 +27,22 @@ def tables(found: Findings, plan: Plan) -> Iterator[tuple[str, Table]]:
         yield "ρ of negational τ against SNLI", _rho(found)
 
 
-def _means(lines: Sequence[Line], settings: Sequence[str]) -> Table:
+def _means(lines: Sequence[Line], plan: Plan) -> Table:
+    """A setting on a part of the data is a row of its own: single, single@0.25."""
     header = ["relation", "metric", "setting", "%", "acc.", "groups", "n/a"]
-    order = {name: n for n, name in enumerate(settings)}
+    order = {name: n for n, name in enumerate(plan.settings)}
+    whole = max(plan.fractions)
     cases = list(dict.fromkeys((x.task, x.kind != TEST, x.kind, x.suite) for x in lines))
     tasks = list(dict.fromkeys(x.task for x in lines))
     cases.sort(key=lambda c: (tasks.index(c[0]), c[1]))
     rows = []
     for task, _, kind, suite in cases:
         some = [x for x in lines if (x.task, x.kind, x.suite) == (task, kind, suite)]
-        for n, line in enumerate(sorted(some, key=lambda x: order[x.setting])):
+        for n, line in enumerate(sorted(some, key=lambda x: (order[x.setting], -x.fraction))):
             name = _name(line) if n == 0 else ""
             metric = _metric(line.metric) + ARROW.get(line.better, "") if n == 0 else ""
-            rows.append([name, metric, line.setting, _spread(line.value, line.sd), *_beside(line)])
+            setting = line.setting if line.fraction == whole else f"{line.setting}@{line.fraction:g}"
+            rows.append([name, metric, setting, _spread(line.value, line.sd), *_beside(line)])
     return [header, *rows]
 
 
