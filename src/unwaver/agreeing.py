@@ -21,7 +21,6 @@ import polars as pl
 from unwaver import registry
 from unwaver.agree import AGREEMENTS, Agreement, Pair
 from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
-from unwaver.ask import key_maker
 from unwaver.errors import UsageError, near
 from unwaver.panel import Respondent
 from unwaver.stats import estimate
@@ -138,16 +137,9 @@ class PairList:
 
     def plan(self, comparer: Respondent) -> None:
         """What the model that compares is asked."""
-        assert self.agreement.request is not None
-        key_of = key_maker(comparer.model)
-        for pair in self.pairs:
-            request = self.agreement.request(pair)
-            key = key_of(request)
-            comparer.plan.requests.setdefault(key, request)
-            comparer.plan.keys[pair_id(self.agreement, pair), 0] = key
-            comparer.plan.groups.append([key])
-        if check := getattr(comparer.model, "check", None):
-            check(list(comparer.plan.requests.values()))
+        request_of = self.agreement.request
+        assert request_of is not None
+        comparer.ask_about((pair_id(self.agreement, pair), request_of(pair)) for pair in self.pairs)
 
     def read(self, answers: Mapping[tuple[str, int], Answer]) -> Values:
         """The values of the pairs that were answered."""

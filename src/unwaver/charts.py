@@ -133,17 +133,26 @@ def share_axis(title: str, **more: Any) -> Spec:
 SAYS = {"description": {"field": "says", "type": "nominal"}}
 
 
+ACCURACY: Spec = {
+    "field": "accuracy",
+    "type": "quantitative",
+    "axis": share_axis("accuracy"),
+    "scale": {"domain": [0, 1]},
+}
+
+
+def _by_name(rows: Rows) -> tuple[Spec, Spec, Spec]:
+    """One line for each `name`; the colours of its rows, and how they stand below one another."""
+    axis = {"title": None, "ticks": False, "domain": False}
+    coloured = colour(rows)
+    apart = {"yOffset": {"field": "colour", "type": "nominal", "sort": None}} if coloured else {}
+    return {"field": "name", "type": "nominal", "sort": None, "axis": axis}, coloured, apart
+
+
 def intervals(rows: Rows, title: str, *, domain: Sequence[float] | None = (0, 1), format: str = "%") -> Spec:
     """A point and its 95 % interval for each `name`; rows: name, value, low, high, chance, colour, says."""
     x: Spec = {"field": "value", "type": "quantitative", **_across(title, domain, format)}
-    y = {
-        "field": "name",
-        "type": "nominal",
-        "sort": None,
-        "axis": {"title": None, "ticks": False, "domain": False},
-    }
-    coloured = colour(rows)
-    several = {"yOffset": {"field": "colour", "type": "nominal", "sort": None}} if coloured else {}
+    y, coloured, several = _by_name(rows)
     layers: list[Spec] = [
         {
             "mark": {"type": "rule", "strokeWidth": 2, **({} if coloured else {"color": GOOD})},
@@ -249,14 +258,7 @@ def _is_dark(value: float, middle: float, reach: float, scheme: str) -> bool:
 def boxes(rows: Rows, title: str, *, domain: Sequence[float] | None = (0, 1), format: str = "%") -> Spec:
     """Five numbers for each `name` and `colour`: low, q1, middle, q3, high."""
     x: Spec = {"field": "q1", "type": "quantitative", **_across(title, domain, format)}
-    y = {
-        "field": "name",
-        "type": "nominal",
-        "sort": None,
-        "axis": {"title": None, "ticks": False, "domain": False},
-    }
-    coloured = colour(rows)
-    offset = {"yOffset": {"field": "colour", "type": "nominal", "sort": None}} if coloured else {}
+    y, coloured, offset = _by_name(rows)
     shared = {"y": y, **coloured, **offset}
     layers: list[Spec] = [
         {

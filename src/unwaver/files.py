@@ -14,6 +14,7 @@ import io
 import json
 import re
 import sys
+import tomllib
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +85,19 @@ def read_json(path: Path) -> Any:
     value, end = _decode(text, _skip(text, 0), 1, path)
     _check_end(text, end, text.count("\n", 0, end) + 1, path)
     return value
+
+
+def read_toml(path: Path, what: str, hint: str) -> dict[str, Any]:
+    """A file of settings; `what` it is, and a `hint` of how it is written, go into errors."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise DataError(f"there is no such {what}", file=path, hint="check the path") from None
+    except (OSError, UnicodeDecodeError) as e:
+        raise DataError(f"the {what} cannot be read: {e}", file=path, hint="check the path") from None
+    except tomllib.TOMLDecodeError as e:
+        line = re.search(r"at line (\d+)", str(e))
+        raise DataError(f"no TOML: {e}", file=path, line=int(line[1]) if line else None, hint=hint) from None
 
 
 def extension(path: Path) -> str:

@@ -8,7 +8,6 @@ A metric that is not there, or has no value, fails.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Literal
 from unwaver.block import Block, block_of
 from unwaver.compare import Side, comparable, paired
 from unwaver.errors import DataError, UsageError, near
+from unwaver.files import read_toml
 from unwaver.paired import difference
 from unwaver.result import leading_of
 from unwaver.scoring import Measured, accuracy_of, measured, partition
@@ -108,12 +108,7 @@ def _number(value: Any, where: str) -> float:
 
 def read_bars(path: Path) -> tuple[list[Bar], float | None]:
     """The bars of a TOML file, and its alpha if it has one: a table for each suite/task/kind, or "*"."""
-    try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError("there is no such file", file=path, hint="check the path") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise DataError(f"no TOML: {e}", file=path, hint='["becel/snli"] and below it max = {tau = 0.1}') from None
+    given = read_toml(path, "file", '["becel/snli"] and below it max = {tau = 0.1}')
     alpha = given.pop("alpha", None)
     bars: list[Bar] = []
     for where, table in given.items():

@@ -11,16 +11,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.overlap import rouge1_of
-from unwaver.agreeing import Values
+from unwaver.agreeing import PairList, Values
+from unwaver.ask import ask
+from unwaver.block import Block, block_of
+from unwaver.config import Config
+from unwaver.console import Console
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, read_rows, shown
+from unwaver.metrics.pairwise import agreeing_shares
+from unwaver.metrics.pairwise import agreements as compared_by
+from unwaver.panel import Respondent, answers_of
 from unwaver.references import Referenced, accurate_all, contains
+from unwaver.scoring import partition
+from unwaver.validate import called_same, corrected
 
 # the names under which columns are found, the first first; the last are those of the published TruthfulQA pairs
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -64,6 +77,28 @@ class JudgedPairs:
     @property
     def texts(self) -> list[str]:
         return list(dict.fromkeys(text for pair in self.pairs for text in (pair.a, *pair.b)))
+
+    def asked(
+        self, agreement: Agreement, place: Path, device: str | None = None, console: Console | None = None
+    ) -> list[float | None]:
+        """One value a pair. What a model says is kept in the store at `place`: a second time nothing is asked."""
+        from unwaver.models import open_judge
+        from unwaver.store import Store
+
+        speak = console or Console()
+        work = PairList(agreement, self.to_compare(agreement), self.texts)
+        if agreement.compare is not None:
+            with speak.track(agreement.name, len(work.pairs)) as progress:
+                return self.values(agreement, work.compared(progress))
+        texts = {"texts": work.texts} if agreement.needs_texts else {}
+        comparer = Respondent(
+            open_judge(Config((), (), device=device), agreement.model, {**agreement.options, **texts})
+        )
+        work.plan(comparer)
+        with closing(comparer.model), closing(Store(place)) as store:
+            with speak.track(agreement.name, len(comparer.plan.requests)) as progress:
+                ask(comparer.model, comparer.plan, store, progress=progress)
+            return self.values(agreement, work.read(answers_of(comparer.plan.keys, store)))
 
     def values(self, agreement: Agreement, values: Values) -> list[float | None]:
         """One value a pair: the mean of both directions, or what the agreement makes of them; of several
@@ -184,3 +219,70 @@ def _label(row: Row, column: str) -> float:
         hint = "write 1 or 0, or a grade; leave out pairs that nobody has judged"
         raise row.where.error(f'column "{column}": found {shown(found)}, expected a number', hint)
     return value
+
+
+# --- a run as people would have seen it ---------------------------------------------------------------------
+
+
+def corrected_run(
+    place: Path,
+    agreements: Sequence[Agreement],
+    values: Mapping[str, Sequence[float | None]],
+    judged: JudgedPairs,
+    cut: float,
+    seed: int = 0,
+) -> list[dict[str, Any]]:
+    """The share of agreeing pairs of a run, seen and corrected, for each agreement that it was compared by."""
+    from unwaver.rescore import read_folder, run_folder
+
+    folder = run_folder([place])
+    if folder is None:
+        raise DataError("this is no run folder", file=place, hint="give the folder of a run of free text")
+    lines = [
+        _corrected(block, agreement, threshold, values[agreement.name], judged, cut, seed)
+        for block in map(block_of, partition(pl.concat(read_folder(folder)[0])))
+        for agreement in agreements
+        if (threshold := compared_by(block).get(agreement.name)) is not None
+    ]
+    if not lines:
+        hint = "unwaver run … --agree with what is validated here"
+        raise UsageError("none of these agreements was used in the run", file=place, hint=hint)
+    return lines
+
+
+def _corrected(
+    block: Block,
+    agreement: Agreement,
+    threshold: float,
+    values: Sequence[float | None],
+    judged: JudgedPairs,
+    cut: float,
+    seed: int,
+) -> dict[str, Any]:
+    seen, identical = agreeing_shares(block, agreement.name, threshold, agreement.better)
+    told = np.array(values, dtype=np.float64)
+    # identical texts are certain on both sides: the errors are those on texts that differ
+    known = [n for n, pair in enumerate(judged.pairs) if pair.a not in pair.b and not np.isnan(told[n])]
+    estimate = corrected(
+        seen,
+        block.cluster.tolist(),
+        called_same(told[known], threshold, agreement.better),
+        [judged.pairs[n].label >= cut for n in known],
+        [judged.pairs[n].cluster for n in known],
+        identical=identical,
+        seed=seed,
+    )
+    counted = ~np.isnan(seen)
+    return {
+        "case": f"{block.suite}/{block.task}/{block.kind}",
+        "model": block.model,
+        "method": block.method,
+        "agreement": agreement.name,
+        "threshold": threshold,
+        "seen": float(seen[counted].mean()) if counted.any() else None,
+        "corrected": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "questions": int(counted.sum()),
+        "judged_pairs": len(known),
+    }

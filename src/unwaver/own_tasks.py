@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from unwaver.errors import DataError, UsageError, near
+from unwaver.files import read_toml
 from unwaver.tasks import Task, built_in, parse_tasks
 
 KEYS = (
@@ -51,15 +51,7 @@ def open_task(name: str) -> Task:
 
 def read_tasks(path: Path) -> Mapping[str, Task]:
     """Every task of a file, checked."""
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise DataError("there is no such file", file=path, hint="check --task") from None
-    except (OSError, UnicodeDecodeError) as e:
-        raise DataError(f"the task cannot be read: {e}", file=path, hint="check --task") from None
-    except tomllib.TOMLDecodeError as e:
-        line = re.search(r"at line (\d+)", str(e))
-        raise DataError(f"no TOML: {e}", file=path, line=int(line[1]) if line else None, hint=_EXAMPLE) from None
+    entries = read_toml(path, "file", _EXAMPLE)
     if not entries:
         raise DataError("the file holds no task", file=path, hint=_EXAMPLE)
     for name, entry in entries.items():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from unwaver.ask import Plan, Render, make_plan
+from unwaver.ask import Plan, Render, key_maker, make_plan
 from unwaver.certify import Read, Reading, is_plain, needed
 from unwaver.store import Store
-from unwaver.types import Answer, Group, Item, Model
+from unwaver.types import Answer, Group, Item, Model, Request
 
 Answers = dict[tuple[str, int], Answer]  # by item and replicate
 
@@ -20,6 +20,17 @@ class Respondent:
     model: Model
     judge: str = ""
     plan: Plan = field(default_factory=Plan)
+
+    def ask_about(self, questions: Iterable[tuple[str, Request]]) -> None:
+        """Plan requests that are no items of a group, each under a name of its own."""
+        key_of = key_maker(self.model)
+        for name, request in questions:
+            key = key_of(request)
+            self.plan.requests.setdefault(key, request)
+            self.plan.keys[name, 0] = key
+            self.plan.groups.append([key])
+        if check := getattr(self.model, "check", None):
+            check(list(self.plan.requests.values()))
 
     def answers(self, item: Item) -> bool:
         return item.judge == self.judge or (not self.judge and item.judge == "self")

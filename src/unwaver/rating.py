@@ -19,7 +19,6 @@ from typing import NamedTuple
 import polars as pl
 
 from unwaver.agree.asked import chosen
-from unwaver.ask import key_maker
 from unwaver.errors import UsageError
 from unwaver.panel import Respondent
 from unwaver.references import Referenced, accurate_all
@@ -77,9 +76,6 @@ class Rating:
             for entry in answers:
                 self._requests.update(self._asked(entry))
 
-    def __len__(self) -> int:
-        return len(self._requests)
-
     def _asked(self, entry: Held) -> Iterator[tuple[str, Request]]:
         _, question, answer = entry
         if not answer.text.strip():
@@ -97,14 +93,7 @@ class Rating:
         return "rate:" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def plan(self, rater: Respondent) -> None:
-        key_of = key_maker(rater.model)
-        for id, request in self._requests.items():
-            key = key_of(request)
-            rater.plan.requests.setdefault(key, request)
-            rater.plan.keys[id, 0] = key
-            rater.plan.groups.append([key])
-        if check := getattr(rater.model, "check", None):
-            check(list(rater.plan.requests.values()))
+        rater.ask_about(self._requests.items())
 
     def frames_with(self, answers: Mapping[tuple[str, int], Answer]) -> list[pl.DataFrame]:
         """The frames with one more column."""

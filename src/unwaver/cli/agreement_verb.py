@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from unwaver.cli.run_verb import console
 from unwaver.cli.run_verb import pairs as options_from
-from unwaver.errors import DataError, UsageError
+from unwaver.errors import UsageError
 
 if TYPE_CHECKING:
-    from unwaver.agree import Agreement
-    from unwaver.judged import JudgedPairs
+    from rich.console import Console
+
     from unwaver.stats import Estimate
     from unwaver.validate import Validity
 
@@ -71,7 +72,7 @@ def validate_command(
       unwaver agreement validate --pairs judged.jsonl --column label=verdict --plot matrix.svg
     """
     from unwaver.agreeing import parse_agreement
-    from unwaver.judged import read_pairs
+    from unwaver.judged import corrected_run, read_pairs
     from unwaver.validate import spearman_matrix, validate
 
     picture = _format(plot) if plot else None
@@ -83,7 +84,8 @@ def validate_command(
             hint="give pairs of both sorts, or another --cut",
         )
     agreements = [parse_agreement(text) for text in agree or FREE]
-    values = _values(agreements, judged, path, store, device)
+    place = store or path.with_name(path.name + ".sqlite")
+    values = {a.name: judged.asked(a, place, device, console(quiet=False)) for a in agreements}
     clusters = [pair.cluster for pair in judged.pairs]
     found = {
         a.name: validate(
@@ -92,7 +94,7 @@ def validate_command(
         for a in agreements
     }
     matrix: dict[str, Sequence[float | None]] = {**values, **judged.accuracies(), "people": labels}
-    corrected = _corrected(run_path, agreements, values, judged, cut, seed) if run_path else []
+    corrected = corrected_run(run_path, agreements, values, judged, cut, seed) if run_path else []
     if plot and picture:
         _draw(plot, picture, matrix, path)
     document = {
@@ -137,108 +139,6 @@ def _draw(
     write_whole(plot, bytes_of(figure, format))
 
 
-def _values(
-    agreements: Sequence[Agreement], judged: JudgedPairs, path: Path, place: Path | None, device: str | None
-) -> dict[str, list[float | None]]:
-    """Of each agreement, one value a pair. What models say is kept in a store: a second time nothing is asked."""
-    from unwaver.agreeing import PairList
-    from unwaver.ask import ask
-    from unwaver.cli.run_verb import console
-    from unwaver.config import Config
-    from unwaver.models import open_judge
-    from unwaver.panel import Respondent, answers_of
-    from unwaver.store import Store
-
-    config = Config((), (), device=device)
-    found: dict[str, list[float | None]] = {}
-    speak = console(quiet=False)
-    for agreement in agreements:
-        work = PairList(agreement, judged.to_compare(agreement), judged.texts)
-        if agreement.compare is not None:
-            with speak.track(agreement.name, len(work.pairs)) as progress:
-                values = work.compared(progress)
-        else:
-            texts = {"texts": work.texts} if agreement.needs_texts else {}
-            comparer = Respondent(open_judge(config, agreement.model, {**agreement.options, **texts}))
-            work.plan(comparer)
-            store = Store(place or path.with_name(path.name + ".sqlite"))
-            try:
-                with speak.track(agreement.name, len(comparer.plan.requests)) as progress:
-                    ask(comparer.model, comparer.plan, store, progress=progress)
-                values = work.read(answers_of(comparer.plan.keys, store))
-            finally:
-                comparer.model.close()
-                store.close()
-        found[agreement.name] = judged.values(agreement, values)
-    return found
-
-
-def _corrected(
-    place: Path,
-    agreements: Sequence[Agreement],
-    values: Mapping[str, Sequence[float | None]],
-    judged: JudgedPairs,
-    cut: float,
-    seed: int,
-) -> list[dict[str, Any]]:
-    """The consistency of a run as people would have seen it, for each agreement that it was compared by."""
-    import numpy as np
-    import polars as pl
-
-    from unwaver.block import block_of
-    from unwaver.metrics.pairwise import agreeing_shares
-    from unwaver.metrics.pairwise import agreements as compared_by
-    from unwaver.rescore import read_folder, run_folder
-    from unwaver.scoring import partition
-    from unwaver.validate import called_same, corrected
-
-    folder = run_folder([place])
-    if folder is None:
-        raise DataError("this is no run folder", file=place, hint="give the folder of a run of free text")
-    people = np.array([pair.label >= cut for pair in judged.pairs])
-    clusters = np.array([pair.cluster for pair in judged.pairs])
-    lines: list[dict[str, Any]] = []
-    for block in map(block_of, partition(pl.concat(read_folder(folder)[0]))):
-        for agreement in agreements:
-            threshold = compared_by(block).get(agreement.name)
-            if threshold is None:
-                continue
-            seen, identical = agreeing_shares(block, agreement.name, threshold, agreement.better)
-            told = np.array(values[agreement.name], dtype=np.float64)
-            # identical texts are certain on both sides: the errors are those on texts that differ
-            known = ~np.isnan(told) & np.array([pair.a not in pair.b for pair in judged.pairs])
-            estimate = corrected(
-                seen,
-                block.cluster.tolist(),
-                called_same(told[known], threshold, agreement.better),
-                people[known],
-                clusters[known].tolist(),
-                identical=identical,
-                seed=seed,
-            )
-            plain = float(np.nanmean(seen)) if not np.isnan(seen).all() else None
-            case = f"{block.suite}/{block.task}/{block.kind}"
-            lines.append(
-                {
-                    "case": case,
-                    "model": block.model,
-                    "method": block.method,
-                    "agreement": agreement.name,
-                    "threshold": threshold,
-                    "seen": plain,
-                    "corrected": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "questions": int((~np.isnan(seen)).sum()),
-                    "judged_pairs": int(known.sum()),
-                }
-            )
-    if not lines:
-        hint = "unwaver run … --agree with what is validated here"
-        raise UsageError("none of these agreements was used in the run", file=place, hint=hint)
-    return lines
-
-
 def _entry(validity: Validity) -> dict[str, Any]:
     entry = asdict(validity)
     for name in ("confusion", "best_confusion"):
@@ -252,15 +152,30 @@ def _entry(validity: Validity) -> dict[str, Any]:
 def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Path | None) -> None:
     from rich.console import Console
 
-    from unwaver.show import percent, print_rows
-
-    console = Console(highlight=False)
+    screen = Console(highlight=False)
     dropped = f", {document['empty']:,} with an empty text left out" if document["empty"] else ""
-    console.print(
+    screen.print(
         f"{document['pairs']:,} pairs of {document['clusters']:,} questions, "
         f"{document['same']:,} of them the same to people{dropped}",
         markup=False,
     )
+    _print_agreements(found, screen)
+    if document["corrected"]:
+        screen.print("Consistency as people would have seen it (Rogan and Gladen):", markup=False)
+        _print_corrected(document["corrected"], screen)
+    screen.print(
+        "ρ: Spearman with the labels. AUC: a pair that is the same to people has the better value. κ: Cohen's, at "
+        "the threshold of the agreement and at the one that is best for these very pairs.",
+        style="dim",
+        markup=False,
+    )
+    if plot is not None:
+        screen.print(f"Correlations: {plot}", markup=False, soft_wrap=True)
+
+
+def _print_agreements(found: Mapping[str, Validity], screen: Console) -> None:
+    from unwaver.show import percent, print_rows
+
     header = ["agreement", "pairs", "ρ", "95 % interval", "AUC", "κ", "at", "best κ", "at"]
     rows = [
         [
@@ -276,8 +191,8 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
         ]
         for name, v in found.items()
     ]
-    print_rows([header, *rows], console)
-    console.print("At these thresholds (says same or different / people: same or different):", markup=False)
+    print_rows([header, *rows], screen)
+    screen.print("At these thresholds (says same or different / people: same or different):", markup=False)
     header = ["agreement", "same/same", "same/diff.", "diff./same", "diff./diff.", "sens.", "spec."]
     rows = [
         [
@@ -288,31 +203,26 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
         ]
         for name, v in found.items()
     ]
-    print_rows([header, *rows], console)
-    if document["corrected"]:
-        header = ["relation", "model", "agreement", "seen %", "corrected %", "95 % interval", "questions"]
-        lines = [
-            [
-                c["case"],
-                f"{c['model']} ({c['method']})",
-                f"{c['agreement']}@{c['threshold']:g}",
-                percent(c["seen"]),
-                percent(c["corrected"]),
-                "–" if c["low"] is None else f"{percent(c['low'])} – {percent(c['high'])}",
-                f"{c['questions']:,}",
-            ]
-            for c in document["corrected"]
+    print_rows([header, *rows], screen)
+
+
+def _print_corrected(corrected: Sequence[Mapping[str, Any]], screen: Console) -> None:
+    from unwaver.show import percent, print_rows
+
+    header = ["relation", "model", "agreement", "seen %", "corrected %", "95 % interval", "questions"]
+    rows = [
+        [
+            c["case"],
+            f"{c['model']} ({c['method']})",
+            f"{c['agreement']}@{c['threshold']:g}",
+            percent(c["seen"]),
+            percent(c["corrected"]),
+            "–" if c["low"] is None else f"{percent(c['low'])} – {percent(c['high'])}",
+            f"{c['questions']:,}",
         ]
-        console.print("Consistency as people would have seen it (Rogan and Gladen):", markup=False)
-        print_rows([header, *lines], console)
-    console.print(
-        "ρ: Spearman with the labels. AUC: a pair that is the same to people has the better value. κ: Cohen's, at "
-        "the threshold of the agreement and at the one that is best for these very pairs.",
-        style="dim",
-        markup=False,
-    )
-    if plot is not None:
-        console.print(f"Correlations: {plot}", markup=False, soft_wrap=True)
+        for c in corrected
+    ]
+    print_rows([header, *rows], screen)
 
 
 def _number(value: float | None) -> str:

@@ -223,12 +223,7 @@ def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
         }
         for p in points
     ]
-    x = {
-        "field": "accuracy",
-        "type": "quantitative",
-        "axis": charts.share_axis("accuracy"),
-        "scale": {"domain": [0, 1]},
-    }
+    x = charts.ACCURACY
     y = {
         "field": "value",
         "type": "quantitative",

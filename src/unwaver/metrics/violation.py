@@ -199,12 +199,7 @@ def _against_accuracy(taus: Sequence[Score]) -> Iterator[Figure]:
         }
         for s in known
     ]
-    x = {
-        "field": "accuracy",
-        "type": "quantitative",
-        "axis": charts.share_axis("accuracy"),
-        "scale": {"domain": [0, 1]},
-    }
+    x = charts.ACCURACY
     y = {"field": "value", "type": "quantitative", "axis": charts.share_axis("consistency, 1 − τ")}
     points = {
         "mark": {"type": "point", "filled": True, "size": 80, "opacity": 0.9},
