@@ -127,3 +127,15 @@ def test_recipes() -> None:
         recipe_for("bcel", ["mnli"], "bert")
     with pytest.raises(UsageError, match="--batch is 0"):
         recipe_for("small", ["mnli"], "bert", batch=0)
+
+
+def test_similarity_scores_are_cut_at_three(tmp_path: Path) -> None:
+    """Klue-STS comes with a binary label in one file and with scores from 0 to 5 in another."""
+    task, file = built_in()["klue-sts"], tmp_path / "klue_sts" / "train.csv"
+    file.parent.mkdir()
+    file.write_text("sentence1,sentence2,label\n가,나,2.99\n다,라,3.0\n마,바,0\n")
+    found = labelled(task, "train", files(tmp_path))
+    assert [item.accepted for item in found.items] == [("not_equivalent",), ("equivalent",), ("not_equivalent",)]
+    file.write_text("sentence1,sentence2,label\n가,나,7\n")
+    with pytest.raises(DataError, match="expected a score from 0 to 5"):
+        labelled(task, "train", files(tmp_path))

@@ -44,6 +44,7 @@ _FIRST = ("premise", "sentence1", "question1", "question")
 _SECOND = ("hypothesis", "sentence2", "question2", "sentence")
 _LABEL = ("gold_label", "label", "is_duplicate")
 _STS_LABEL = ("labels.binary-label", "binary-label", "binary_label")  # "label" is a score from 0 to 5 there
+_STS_SCORE, _STS_BAR = "label", 3.0  # learnt from where there is no other: the binary label is score >= 3
 
 _UNQUOTED = ("mnli", "kornli")  # their .tsv files are written without csv quoting
 _DEV = re.compile(r"(?<![a-z])(dev|validation)(?![a-z])")  # not "nondev"
@@ -113,7 +114,21 @@ def _fetched_dev_file(task: Task, files: Library, folders: Sequence[str]) -> Pat
 
 def read_pairs(task: Task, path: Path) -> list[Item]:
     """The pairs of one file of a task, whatever its columns are called; plain, not yet in CALM's form."""
-    return list(_items(task, *_first_known(task, [path])))
+    rows = _read(task, path)
+    if task.name == "klue-sts" and _columns(task, rows[0]) is None and _STS_SCORE in rows[0].cells:
+        rows = [replace(row, cells={**row.cells, _STS_LABEL[1]: _is_similar(row)}) for row in rows]
+    return list(_items(task, rows, _known_columns(task, rows)))
+
+
+def _is_similar(row: Row) -> bool:
+    value = row.cells.get(_STS_SCORE)
+    try:
+        score = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        score = -1.0
+    if not 0 <= score <= 5:
+        raise row.where.error(f"{_STS_SCORE}: found {value!r}, expected a score from 0 to 5", hint="correct it")
+    return score >= _STS_BAR
 
 
 def _train_file(task: Task, files: Library) -> tuple[list[Row], _Columns] | None:
@@ -131,15 +146,21 @@ def _first_known(task: Task, candidates: Sequence[Path]) -> tuple[list[Row], _Co
     """The rows of the first file that has the columns of the task."""
     for path in candidates:
         rows = _read(task, path)
-        columns = _columns(task, rows[0])
-        if columns is not None:
+        if (columns := _columns(task, rows[0])) is not None:
             return rows, columns
-    raise DataError(
-        f"no known columns for {task.name}; found: " + ", ".join(f'"{name}"' for name in rows[0].cells),
-        hint="expected " + "; ".join(" or ".join(dict.fromkeys(names)) for names in _known(task)),
-        file=path,
-        line=1,
-    )
+    return rows, _known_columns(task, rows)
+
+
+def _known_columns(task: Task, rows: Sequence[Row]) -> _Columns:
+    columns = _columns(task, rows[0])
+    if columns is None:
+        raise DataError(
+            f"no known columns for {task.name}; found: " + ", ".join(f'"{name}"' for name in rows[0].cells),
+            hint="expected " + "; ".join(" or ".join(dict.fromkeys(names)) for names in _known(task)),
+            file=rows[0].where.file,
+            line=1,
+        )
+    return columns
 
 
 def _known(task: Task) -> tuple[tuple[str, ...], ...]:
