@@ -71,6 +71,16 @@ def read_trained(folder: Path) -> Trained | None:
     return Trained(tasks, bool(about.get("heads")), seen)
 
 
+def what_is_learnt(path: Path) -> bytes:
+    """That part of an unwaver.json that answers depend on; all of it where it is broken."""
+    text = path.read_bytes()
+    try:
+        about = json.loads(text)
+        return json.dumps([about["tasks"], about.get("heads")], sort_keys=True).encode()
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return text
+
+
 def trained_of(model: object) -> Trained | None:
     found = getattr(model, "trained", None)
     return found if isinstance(found, Trained) else None
@@ -119,6 +129,12 @@ def _indicators(task: Task) -> tuple[str, ...]:
 
 def fingerprints(items: Iterable[Item], tasks: Mapping[str, Task]) -> Fingerprints:
     return np.unique(np.fromiter((fingerprint(i, tasks[i.task]) for i in items), dtype=np.uint64))
+
+
+def unseen(items: Sequence[Item], trained: Trained, task: Task) -> list[Item]:
+    """Those that the model was not trained on."""
+    known = set(trained.seen.tolist())
+    return [item for item in items if fingerprint(item, task) not in known]
 
 
 def seen_groups(groups: Sequence[Group], trained: Trained, tasks: Any) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unwaver.errors import DataError
-from unwaver.study.findings import difference, rho
+from unwaver.study.findings import Line, difference, rho, rho_of
 from unwaver.study.plan import read_plan
 
 
@@ -113,7 +113,7 @@ def test_a_study(here: Any, tmp_path: Path) -> None:
     single = lines["single", "mrpc", "symmetric", "new"]
     scores = [
         json.loads(path.read_text())["scores"]
-        for path in sorted((tmp_path / "study/runs/base/1/single/mrpc").glob("seed*/mrpc-1/scores.json"))
+        for path in sorted((tmp_path / "study/runs/base/1/single/mrpc").glob("seed*/mrpc-1-*/scores.json"))
     ]
     taus = [s["value"] for some in scores for s in some if s["metric"] == "tau"]
     assert len(taus) == 2
@@ -132,6 +132,12 @@ def test_a_study(here: Any, tmp_path: Path) -> None:
     assert before == {p: p.stat().st_mtime_ns for p in before}, "nothing is trained or asked again"
     about = json.loads((tmp_path / "study/models/base/1/started/mrpc/seed1/unwaver.json").read_text())
     assert about["base"].endswith("single/snli/seed{seed}")
+    (tmp_path / "study.toml").write_text(STUDY.replace("limit = 12", "limit = 6\ntest_rows = 20"))
+    other = here("study", "study.toml", "--device", "cpu", "--json", timeout=600)
+    assert other.returncode == 0, other.stderr
+    weights = {p: t for p, t in before.items() if p.suffix == ".safetensors"}
+    assert weights == {p: p.stat().st_mtime_ns for p in weights}, "another limit trains nothing again"
+    assert {t["groups"] for t in json.loads(other.stdout)["tests"] if t["suite"] == "new"} == {6}
 
 
 @pytest.mark.parametrize(
@@ -145,6 +151,21 @@ def test_a_study(here: Any, tmp_path: Path) -> None:
         (('start = "single/snli"', 'start = "single/rte"'), "names no model", "single/TASK"),
         (('bases = ["base"]', ""), "it has no bases", "docs/train.md"),
         (("rows = 60", 'rows = "many"'), "found 'many', expected a whole number", ""),
+        (("rows = 60", "rows = 0"), "tasks.snli.rows: found 0", ""),
+        (("limit = 12", "limit = 0"), "limit: found 0", ""),
+        (("epochs = 3", 'epochs = "two"'), "epochs: found 'two', expected a whole number", ""),
+        (("lr = 0.003", 'lr = "1e-4"'), "lr: found '1e-4', expected a number", ""),
+        (("lr = 0.003", "lr = nan"), "lr: found nan, expected a number", ""),
+        (("lr = 0.003", 'recipe = "bcel"'), "recipe: found 'bcel'", "did you mean becel"),
+        (("consistency = 1.0", 'consistency = "high"'), "settings.consistent.consistency: found 'high'", ""),
+        (
+            ("consistency = 1.0", 'adversarial = "synonyms"'),
+            "adversarial: found 'synonyms'",
+            "did you mean synonym",
+        ),
+        (('form = "calm"', 'form = "clam"'), "unknown form 'clam'", "did you mean calm"),
+        (('start = "single/snli"', "start = 3"), "settings.started.start: found 3", ""),
+        (("[settings.single]", "[[settings.single]]"), "settings.single: found [{}], expected a table", ""),
         (('split = "new.csv", ', ""), "needs split and variants", "swap"),
         (("bases", "bases ="), "no TOML", ""),
     ],
@@ -158,6 +179,46 @@ def test_a_wrong_plan_is_told(tmp_path: Path, change: tuple[str, str], told: str
         read_plan(file)
     assert told in str(error.value)
     assert hint in str(error.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (('"sample/snli"', '"becel/snil"'), "snil"),
+        (('variants = ["swap", "reverse"]', 'variants = ["swop"]'), "swop"),
+        (('form = "calm"', 'form = "plain"'), "reverse is a variant of CALM's form"),
+        (("consistency = 1.0", 'adversarial = "synonym"'), "synonyms need an encoder"),
+        (('bases = ["base"]', 'bases = ["bsae"]'), "bsae"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_trained(
+    here: Any, tmp_path: Path, change: tuple[str, str], told: str
+) -> None:
+    (tmp_path / "study.toml").write_text(STUDY.replace(*change))
+    done = here("study", "study.toml", "--device", "cpu", "-q")
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr
+    assert not (tmp_path / "study" / "models").exists()
+
+
+def test_names_of_suites_are_tasks_too(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text('bases = ["x"]\n[tasks."calm/mnli"]\nrows = 9\ntest = "dev"\n[settings.single]\n')
+    (job,) = read_plan(file).jobs(tmp_path / "out", None, None)
+    assert job.setup.rows == {"mnli": 9}
+    assert job.setup.test_split == {"mnli": "dev"}
+
+
+def test_rho_leaves_out_models_that_write() -> None:
+    def line(base: str, task: str, value: float, suite: str = "becel") -> Line:
+        about = (base, "single", 1.0, suite, task, "negational", "tau", "low")
+        return Line(*about, value, None, None, None, 1, 9, 0, False)
+
+    lines = [line("a", "mrpc", 0.6), line("a", "snli", 0.2), line("b", "mrpc", 0.4), line("b", "snli", 0.1)]
+    lines += [line("t5", "mrpc", 0.1), line("t5", "snli", 0.1), line("a", "mrpc", 0.9, suite="test")]
+    found = {r["base"]: r["rho"] for r in rho_of(lines, {"t5"})}
+    assert found["a"] == pytest.approx(2.0)
+    assert found["b"] is None, "does not apply to the best"
 
 
 def test_no_study(tmp_path: Path) -> None:
@@ -175,7 +236,7 @@ def test_variants_by_task_and_fractions(tmp_path: Path) -> None:
     jobs = list(plan.jobs(tmp_path / "out", None, None))
     assert len(jobs) == 2 * 5
     chosen = [j.setup.variants for j in jobs if j.condition.setting == "consistent"]
-    assert chosen == [("swap",), ("swap",)]
+    assert chosen == [{"mrpc": ("swap",)}, {"mrpc": ("swap",)}]
     assert [(c.setting, c.fraction) for c in plan.compare[0]] == [("single", 0.5), ("single", 1.0)]
     assert jobs[-1].condition.setting == "started", "what starts from others comes last"
 

@@ -24,6 +24,7 @@ import unwaver
 from unwaver.errors import ModelError, UsageError
 from unwaver.folder import read_groups
 from unwaver.models.hf import open_model
+from unwaver.models.hf_common import folder_identity
 from unwaver.tasks import built_in
 from unwaver.train.finetune import Made, train
 from unwaver.train.rows import request
@@ -32,6 +33,7 @@ from unwaver.trained import in_form, read_trained
 from unwaver.types import Item
 
 MRPC = built_in()["mrpc"]
+SWAP = {"*": ("swap",)}
 QUICK: dict[str, Any] = {"lr": 3e-3, "batch": 8, "epochs": 6, "length": 40, "patience": 6, "device": "cpu"}
 
 
@@ -44,7 +46,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("tables")
     tiny_encoder.pairs(place / "mrpc.csv")
-    tiny_encoder.pairs(place / "mrpc_test.csv", 60, seed=7)
+    tiny_encoder.pairs(place / "mrpc_test.csv", 60, seed=7, without=place / "mrpc.csv")
     tiny_encoder.nli(place / "snli.csv")
     return place
 
@@ -54,7 +56,7 @@ def TEST(tables: Path) -> dict[str, str]:
 
 
 def setup(base: str, tables: Path, *tasks: str, **options: Any) -> Setup:
-    split = {task: str(tables / f"{task}.csv") for task in ("mrpc", "snli")}
+    split = {task: str(tables / f"{task}.csv") for task in tasks}
     return Setup(tasks, base, train_split=split, **{**QUICK, **options})
 
 
@@ -177,6 +179,26 @@ def test_a_killed_training_goes_on_as_if_nothing_had_been(
     resumed, whole = logprobs(made[0].folder, PAIRS), logprobs(trained[0].folder, PAIRS)
     assert np.abs(resumed - whole).max() <= 1e-4
     assert (resumed.argmax(1) == whole.argmax(1)).mean() >= 0.999
+
+
+def test_a_killed_training_of_several_tasks_with_pairs_goes_on_too(
+    base: str, tables: Path, tmp_path: Path
+) -> None:
+    """Heads, batches of one task each, and variants drawn beside items: all as before."""
+    more: dict[str, Any] = {"multi_task": True, "variants": SWAP, "consistency": 1.0, "epochs": 3}
+    asked = setup(base, tables, "mrpc", "snli", **more)
+    splits = dict(asked.train_split)
+    options = {"tasks": ["mrpc", "snli"], "base": base, "train_split": splits, **QUICK, **more}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, json.dumps(options), tmp_path / "killed"], capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    said: list[str] = []
+    (resumed,) = train(asked, tmp_path / "killed", [0], say=said.append)
+    assert any("going on after 30 of" in line for line in said)
+    (whole,) = train(asked, tmp_path / "whole", [0])
+    apart = logprobs(resumed.folder, PAIRS) - logprobs(whole.folder, PAIRS)
+    assert np.abs(apart).max() <= 1e-4
 
 
 def test_checkpoints_of_another_training_are_not_gone_on_with(base: str, tables: Path, tmp_path: Path) -> None:
@@ -335,7 +357,7 @@ def test_consistency_training_makes_swaps_alike(base: str, tables: Path, tmp_pat
     swapped = [pair(i.fields["sentence2"], i.fields["sentence1"]) for i in PAIRS]
 
     def distance(name: str, **options: Any) -> float:
-        made = train(setup(base, tables, "mrpc", epochs=4, variants=("swap",), **options), tmp_path / name, [0])
+        made = train(setup(base, tables, "mrpc", epochs=4, variants=SWAP, **options), tmp_path / name, [0])
         about = json.loads((made[0].folder / "unwaver.json").read_text())
         assert about["pairs"] == about["tasks"]["mrpc"]["items"] == 108
         return float(
@@ -346,7 +368,7 @@ def test_consistency_training_makes_swaps_alike(base: str, tables: Path, tmp_pat
 
 
 def test_a_share_of_the_items_gets_a_variant(base: str, tables: Path, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"form": {"*": "calm"}, "variants": ("reverse", "signal"), "share": 0.25}
+    options: dict[str, Any] = {"form": {"*": "calm"}, "variants": {"mrpc": ("reverse", "signal")}, "share": 0.25}
     made = train(setup(base, tables, "mrpc", epochs=1, **options), tmp_path, [0])
     assert json.loads((made[0].folder / "unwaver.json").read_text())["pairs"] == 27
     assert "27 rows have a variant beside them (reverse, signal)" in (made[0].folder / "README.md").read_text()
@@ -354,10 +376,10 @@ def test_a_share_of_the_items_gets_a_variant(base: str, tables: Path, tmp_path: 
 
 def test_variants_that_make_no_pairs_are_refused(base: str, tables: Path, tmp_path: Path) -> None:
     for options, told in (
-        ({"variants": ("transitive",)}, "transitive makes no pairs"),
-        ({"variants": ("reverse",)}, "reverse is a variant of CALM's form"),
-        ({"variants": ("paraphrase",), "writer": "hf/x"}, "cannot write while"),
-        ({"variants": ("swap",), "share": 0.0}, "--share is 0"),
+        ({"variants": {"*": ("transitive",)}}, "transitive makes no pairs"),
+        ({"variants": {"*": ("reverse",)}}, "reverse is a variant of CALM's form"),
+        ({"variants": {"*": ("paraphrase",)}, "writer": "hf/x"}, "cannot write while"),
+        ({"variants": SWAP, "share": 0.0}, "--share is 0"),
         ({"consistency": 1.0}, "needs pairs"),
     ):
         with pytest.raises(UsageError, match=told):
@@ -416,7 +438,7 @@ def test_the_form_does_not_hide_what_was_seen(trained: list[Made], tables: Path,
 
 
 def test_swapped_variants_that_were_trained_on_count_too(base: str, tables: Path, tmp_path: Path) -> None:
-    made = train(setup(base, tables, "mrpc", epochs=1, variants=("swap",)), tmp_path / "m", [0])
+    made = train(setup(base, tables, "mrpc", epochs=1, variants=SWAP), tmp_path / "m", [0])
     text = (tables / "mrpc.csv").read_text().splitlines()
     swapped = [",".join([b, a, label]) for a, b, label in (line.split(",") for line in text[1:])]
     (tmp_path / "swapped.csv").write_text("\n".join([text[0], *swapped]))
@@ -468,6 +490,74 @@ def test_real_symmetric_sets(base: str, data: Path, tmp_path: Path) -> None:
 # --- text to text -------------------------------------------------------------------------------------------
 
 
+def test_what_the_base_was_trained_on_stays_seen(
+    base: str, tables: Path, trained: list[Made], tmp_path: Path
+) -> None:
+    """A model that starts from another has learnt its texts too, however few it is trained on itself."""
+    first = trained[0].folder
+    made = train(setup(str(first), tables, "mrpc", epochs=1, rows={"mrpc": 20}), tmp_path / "m", [0])
+    known, before = read_trained(made[0].folder), read_trained(first)
+    assert known is not None
+    assert before is not None
+    assert set(before.seen.tolist()) <= set(known.seen.tolist())
+
+
+def test_rows_of_the_test_set_that_were_trained_on_are_left_out(base: str, tables: Path, tmp_path: Path) -> None:
+    header, *rows = (tables / "mrpc_test.csv").read_text().splitlines()
+    learnt = (tables / "mrpc.csv").read_text().splitlines()[1:11]
+    fresh = [row for row in dict.fromkeys(rows) if row not in learnt]
+    (tmp_path / "mixed.csv").write_text("\n".join([header, *learnt, *fresh]))
+    options: dict[str, Any] = {"epochs": 1, "test_split": {"mrpc": str(tmp_path / "mixed.csv")}}
+    made = train(setup(base, tables, "mrpc", **options), tmp_path / "m", [0])
+    score = made[0].scores["mrpc"]["test"]
+    assert score["seen_in_training"] >= 10
+    assert score["items"] + score["seen_in_training"] == len(learnt) + len(fresh)
+    assert len((made[0].folder / "test.jsonl").read_text().splitlines()) == score["items"]
+    itself = {"epochs": 1, "test_split": {"mrpc": str(tables / "mrpc.csv")}}
+    with pytest.raises(UsageError, match="all rows of the test set of mrpc were trained on"):
+        train(setup(base, tables, "mrpc", **itself), tmp_path / "n", [0])
+
+
+def test_measuring_again_changes_no_identity(base: str, tables: Path, tmp_path: Path) -> None:
+    """What starts from a model, and what was asked of it, stay its own when only its scores are new."""
+    (made,) = train(setup(base, tables, "mrpc", epochs=1), tmp_path / "m", [0])
+    before = folder_identity(made.folder)
+    (again,) = train(setup(base, tables, "mrpc", epochs=1, test_split=TEST(tables)), tmp_path / "m", [0])
+    assert "test" in again.scores["mrpc"]
+    assert folder_identity(made.folder) == before
+    (third,) = train(setup(base, tables, "mrpc", epochs=1), tmp_path / "m", [0])
+    assert "test" not in third.scores["mrpc"]
+    assert not (made.folder / "test.jsonl").exists()
+
+
+def test_each_task_has_its_own_variants(base: str, tables: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"form": {"snli": "calm"}, "variants": {"mrpc": ("swap",), "snli": ("reverse",)}}
+    said: list[str] = []
+    asked = setup(base, tables, "mrpc", "snli", multi_task=True, epochs=1, **options)
+    train(asked, tmp_path / "m", [0], say=said.append)
+    assert [line.partition(":")[0] for line in said] == ["mrpc", "snli"]
+    with pytest.raises(UsageError, match="--variants: mnli is not trained here") as error:
+        setup(base, tables, "snli", variants={"mnli": ("swap",)})
+    assert "snli" in str(error.value.hint)
+
+
+def test_a_causal_model_without_padding(tables: Path, tmp_path: Path) -> None:
+    base = tiny_encoder.causal(tmp_path / "gpt")
+    made = train(setup(base, tables, "mrpc", epochs=1), tmp_path / "m", [0])
+    assert made[0].scores["mrpc"]["held_out"]["items"] > 0
+
+
+def test_three_texts_are_refused_before_training(base: str, tmp_path: Path) -> None:
+    (tmp_path / "three.toml").write_text(
+        '[three]\nfields = ["a", "b", "c"]\nmodified = "c"\nlabels = ["no", "yes"]\nprompt = "{a} {b} {c}?"\n'
+    )
+    lines = "".join(f"x{n},y{n},z{n},{('no', 'yes')[n % 2]}\n" for n in range(30))
+    (tmp_path / "t.csv").write_text("a,b,c,label\n" + lines)
+    asked = Setup((str(tmp_path / "three.toml"),), base, train_split={"*": str(tmp_path / "t.csv")}, **QUICK)
+    with pytest.raises(UsageError, match="reads one text or two"):
+        train(asked, tmp_path / "m", [0])
+
+
 def test_text_to_text(tables: Path, tmp_path: Path) -> None:
     base = tiny_encoder.text_to_text(tmp_path / "t5")
     made = train(setup(base, tables, "mrpc", length=64, lr=5e-3, epochs=10), tmp_path / "m", [0])
@@ -478,7 +568,7 @@ def test_text_to_text(tables: Path, tmp_path: Path) -> None:
     assert set(both[0].scores) == {"mrpc", "snli"}
     assert not (both[0].folder / "heads.safetensors").exists(), "the prompt tells the task"
     with pytest.raises(UsageError, match="no distribution over labels"):
-        train(setup(base, tables, "mrpc", variants=("swap",), consistency=1.0), tmp_path / "n", [0])
+        train(setup(base, tables, "mrpc", variants=SWAP, consistency=1.0), tmp_path / "n", [0])
 
 
 # --- what goes wrong ----------------------------------------------------------------------------------------

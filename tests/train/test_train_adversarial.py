@@ -10,13 +10,14 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
+pytest.importorskip("spacy")
 
 import tiny_encoder
 
 from unwaver.errors import ModelError, UsageError
 from unwaver.tasks import built_in
 from unwaver.train import adversarial
-from unwaver.train.adversarial import by_synonyms, known_synonyms, similar, substituted
+from unwaver.train.adversarial import by_synonyms, similar, substituted
 from unwaver.types import Item
 
 SST2, MRPC = built_in()["sst2"], built_in()["mrpc"]
@@ -36,14 +37,31 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return tiny_encoder.encoder(tmp_path_factory.mktemp("encoder"))
 
 
-def test_synonyms_keep_case_and_all_else() -> None:
-    assert "sofa" in known_synonyms("couch")
-    made = by_synonyms(np.random.default_rng(0), 5)(["The Couch, the MOVIE!", "zzz qqq"])
-    assert made[1] == [], "no word with a synonym"
-    assert 0 < len(made[0]) <= 10
-    assert len(set(made[0])) == len(made[0])
-    assert {"The Sofa, the MOVIE!", "The Couch, the FILM!"} & set(made[0])
-    assert all(text != "The Couch, the MOVIE!" for text in made[0])
+def test_synonyms_fit_the_sentence() -> None:
+    """Their part of speech is that of the word here, in its form: nobody sat is "Saturday"; the rest stays."""
+    texts = ["He sat on the couch.", "Two kids  watch movies.", "zzz qqq", "The couch and the movie were big."]
+    made = by_synonyms(np.random.default_rng(0), 5)(texts)
+    assert made[0] == ["He sat on the sofa."]
+    assert "Two children watch films." in made[1]
+    assert made[2] == [], "no word with a synonym"
+    assert {"The sofa and the movie were big.", "The sofa and the film were large."} <= set(made[3])
+    assert all(
+        len(set(others)) == len(others) <= 10 and text not in others
+        for text, others in zip(texts, made, strict=True)
+    )
+
+
+def test_the_word_in_context_stays(encoder: str) -> None:
+    wic = built_in()["wic"]
+    fields = {
+        "word": "couch",
+        "sentence1": "a couch of leather",
+        "sentence2": "The couch and the movie were big.",
+    }
+    item = Item("0", "wic", "original", fields, wic.labels, (wic.labels[0],))
+    made = substituted([item], wic, "synonym", encoder=encoder, bar=-1.0)
+    assert made
+    assert all("couch" in i.fields["sentence2"] for i in made)
 
 
 def test_the_bar(encoder: str) -> None:

@@ -94,6 +94,22 @@ def text_to_text(folder: Path) -> str:
     return str(folder)
 
 
+def causal(folder: Path) -> str:
+    """A GPT-2, whose tokeniser has no padding, as the published one."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    words = tokenizer()
+    plain = PreTrainedTokenizerFast(
+        tokenizer_object=words.backend_tokenizer, eos_token="[SEP]", unk_token="[UNK]", model_max_length=64
+    )
+    torch.manual_seed(0)
+    shape = {"vocab_size": len(words), "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
+    GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=3, eos_token_id=3)).save_pretrained(folder)
+    plain.save_pretrained(folder)
+    return str(folder)
+
+
 def sentences(count: int, seed: int = 0) -> list[str]:
     draw = random.Random(seed)
     who, does, where = ("man", "woman", "dog", "cat"), ("runs", "sleeps", "eats", "sits"), ("here", "there")
@@ -104,17 +120,16 @@ def sentences(count: int, seed: int = 0) -> list[str]:
     return [f"{text} {draw.choice(where)}" for text in made]
 
 
-def pairs(path: Path, count: int = 120, seed: int = 0) -> Path:
-    """mrpc-like: the second sentence is the first (equivalent), or has "never" in it."""
-    draw = random.Random(seed)
+def pairs(path: Path, count: int = 120, seed: int = 0, without: Path | None = None) -> Path:
+    """mrpc-like: the second sentence is the first (equivalent), or has "never" in it. None is of the file `without`."""
+    known = set(without.read_text().splitlines()) if without else set()
+    draw, rows = random.Random(seed), []
+    for text in sentences(10 * count if without else count, seed):
+        same = draw.random() < 0.5
+        row = [text, text, "equivalent"] if same else [text, text.replace("the", "never a"), "not_equivalent"]
+        rows += [row] if ",".join(row) not in known else []
     with path.open("w", newline="") as f:
-        write = csv.writer(f)
-        write.writerow(["sentence1", "sentence2", "label"])
-        for text in sentences(count, seed):
-            if draw.random() < 0.5:
-                write.writerow([text, text, "equivalent"])
-            else:
-                write.writerow([text, text.replace("the", "never a"), "not_equivalent"])
+        csv.writer(f).writerows([["sentence1", "sentence2", "label"], *rows[:count]])
     return path
 
 

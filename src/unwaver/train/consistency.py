@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,19 +36,16 @@ def variants_of(
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
 ) -> dict[int, Variant]:
-    """For a random share of the items, by their number, one variant each, drawn from all that can be made.
+    """For a random share of the items, by their number, one variant each.
 
-    An item of which none can be made (a swap of an entailment) has none.
+    First a builder is drawn among those that can make one of the item, then one of its variants: ten other signs
+    weigh no more than one reversed order. An item of which none can be made (a swap of an entailment) has none.
     """
-    builders = _checked(names, form, options or {})
-    if not 0 < share <= 1:
-        raise UsageError(
-            f"--share is {share}, expected more than 0 and at most 1", hint="0.5 is every second item"
-        )
+    builders = [builder(name, options or {}) for name in checked(names, form, share, options or {})]
     random = np.random.default_rng([seed, 1])
     chosen = np.sort(random.permutation(len(items))[: round(share * len(items))]).tolist()
     source = Source("train", task, tuple(replace(items[n], id=str(n)) for n in chosen))
-    found: dict[int, list[Variant]] = {}
+    found: dict[int, list[list[Variant]]] = {}
     for build in builders:
         for group in build(source):
             if isinstance(group, Group):
@@ -58,12 +55,25 @@ def variants_of(
                     for i in group.items
                     if i.role == "variant"
                 ]
-                found.setdefault(n, []).extend(made)
-    return {n: several[int(random.integers(len(several)))] for n, several in sorted(found.items())}
+                if made:
+                    found.setdefault(n, []).append(made)
+    return {n: _drawn(_drawn(several, random), random) for n, several in sorted(found.items())}
 
 
-def _checked(names: Sequence[str], form: str, options: Mapping[str, Any]) -> list[Any]:
+_T = TypeVar("_T")
+
+
+def _drawn(several: Sequence[_T], random: np.random.Generator) -> _T:
+    return several[int(random.integers(len(several)))]
+
+
+def checked(names: Sequence[str], form: str, share: float, options: Mapping[str, Any]) -> list[str]:
+    """The names of the variants, if pairs can be made of them."""
     chosen = names_of(names)
+    if not 0 < share <= 1:
+        raise UsageError(
+            f"--share is {share}, expected more than 0 and at most 1", hint="0.5 is every second item"
+        )
     for name in chosen:
         if name in ("additive", "transitive"):
             raise UsageError(f"{name} makes no pairs", hint="take swap, reverse, signal, negate, paraphrase …")
@@ -74,4 +84,4 @@ def _checked(names: Sequence[str], form: str, options: Mapping[str, Any]) -> lis
             raise UsageError("a model cannot write while another is trained", hint=hint)
         if name.startswith("surface_options"):
             raise UsageError("options are for prompts of language models", hint="take another variant")
-    return [builder(name, options) for name in chosen]
+    return chosen

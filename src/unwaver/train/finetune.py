@@ -35,7 +35,17 @@ from unwaver.train.consistency import Variant, variants_of
 from unwaver.train.recipes import Recipe
 from unwaver.train.rows import Encoder, answered, lines_of_test, score
 from unwaver.train.setup import Part, Setup, as_json
-from unwaver.trained import ABOUT, SEEN, VERSION, fingerprints, in_form
+from unwaver.trained import (
+    ABOUT,
+    FLAG,
+    SEEN,
+    VERSION,
+    Fingerprints,
+    fingerprints,
+    in_form,
+    read_trained,
+    unseen,
+)
 from unwaver.types import Item
 
 SUMMARY, TEST, CARD = "summary.json", "test.jsonl", "README.md"
@@ -205,12 +215,11 @@ class _Training:
 
     def _variants(self, part: Part, items: Sequence[Item]) -> dict[int, Variant]:
         s = self.setup
-        if not s.variants:
+        names = s.variants_of(part.task.name)
+        if not names:
             return {}
         options = {"writer": s.writer, "antonyms": s.antonyms, "lang": s.lang, "seed": self.seed}
-        made = variants_of(
-            items, part.task, s.variants, form=part.form, share=s.share, seed=self.seed, options=options
-        )
+        made = variants_of(items, part.task, names, form=part.form, share=s.share, seed=self.seed, options=options)
         if not made:
             hint = "take variants that hold for this task; unwaver list variants"
             raise UsageError(f"no variant of {part.task.name} could be made", hint=hint)
@@ -343,7 +352,8 @@ class _Training:
             model.save_pretrained(part)
         tokenizer.save_pretrained(part)
         tasks = {p.task.name: p.task for p in self.setup.parts}
-        np.savez_compressed(part / SEEN, seen=fingerprints(self.learnt, tasks))
+        seen = np.union1d(fingerprints(self.learnt, tasks), self._seen_by_base())
+        np.savez_compressed(part / SEEN, seen=seen)
         about = self._about(rows, pairs)
         _write_json(part / ABOUT, about)
         about["scores"] = scores = self._scores(part)
@@ -352,6 +362,11 @@ class _Training:
         part.rename(self.folder)
         shutil.rmtree(self.checkpoints)
         return Made(self.folder, self.seed, scores)
+
+    def _seen_by_base(self) -> Fingerprints:
+        """What the base was trained on, if it is a model of ours: its weights are where this one began."""
+        known = read_trained(Path(self.base))
+        return known.seen if known is not None else np.empty(0, np.uint64)
 
     def _about(self, rows: int, pairs: int) -> dict[str, Any]:
         tasks = {
@@ -382,19 +397,30 @@ class _Training:
         }
 
     def _scores(self, folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
-        """Accuracy on the hold-out and the test set, asked of the saved folder as any run would ask it."""
+        """Accuracy on the hold-out and the test set, asked of the saved folder as any run would ask it.
+
+        Rows of the test set that were trained on are left out and counted.
+        """
         from unwaver.models.hf import open_model
 
         model = open_model(str(folder), device=self.setup.device)
+        known = read_trained(folder)
+        assert known is not None
         found: dict[str, dict[str, dict[str, Any]]] = {}
         lines: list[str] = []
         for part in self.setup.parts:
             held = answered(model, part.task, self._formed(part, part.divided[1]))
             found[part.task.name] = {"held_out": score(part.divided[1], held, part.task)}
             if part.test is not None:
-                labels = answered(model, part.task, self._formed(part, part.test.items))
-                found[part.task.name]["test"] = score(part.test.items, labels, part.task)
-                lines += lines_of_test(part, labels)
+                items = unseen(part.test.items, known, part.task)
+                if not items:
+                    hint = "give --test-split a split that is not trained on"
+                    raise UsageError(f"all rows of the test set of {part.task.name} were trained on", hint=hint)
+                labels = answered(model, part.task, self._formed(part, items))
+                told = {FLAG: len(part.test.items) - len(items)}
+                found[part.task.name]["test"] = {**score(items, labels, part.task), **told}
+                lines += lines_of_test(items, labels, part.task)
+        (folder / TEST).unlink(missing_ok=True)
         if lines:
             write_whole(folder / TEST, "".join(lines))
         return found

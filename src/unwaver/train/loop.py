@@ -145,9 +145,10 @@ class Watch(TrainerCallback):  # type: ignore[misc]
         self._progress, self._seconds, self._saved = progress, seconds, time.monotonic()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        del args, state
         self._progress(1)
-        if time.monotonic() - self._saved >= self._seconds:
+        # the end of an epoch is saved anyway, once the hold-out is measured: not before it
+        ends_epoch = state.global_step % max(1, state.max_steps // int(args.num_train_epochs)) == 0
+        if time.monotonic() - self._saved >= self._seconds and not ends_epoch:
             control.should_save = True
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from unwaver.errors import UsageError
 from unwaver.stats import estimate
 from unwaver.tasks import Task, prompt_of, segments_of
 from unwaver.train.consistency import Variant
 from unwaver.train.data import key_of
-from unwaver.train.setup import Part
 from unwaver.types import Item, Request
 
 
@@ -32,15 +32,21 @@ class Encoder:
     def _encoded(self, item: Item, task: Task, number: int | None) -> dict[str, Any]:
         form = task.form_of(item)
         texts = [prompt_of(item, form)] if self._text_to_text else [s.strip() for s in segments_of(item, form)]
+        if len(texts) > 2:  # a tokeniser would take the third for something else
+            hint = f'give the task file segments of at most two: segments = ["{{{task.fields[0]}}} …", "…"]'
+            raise UsageError(f"a classifier reads one text or two; {task.name} has {len(texts)}", hint=hint)
         row = dict(self._tokenizer(*texts, truncation=True, max_length=self._length, verbose=False))
         place = task.labels.index(item.accepted[0]) if len(item.accepted) == 1 else -100
         row["labels"] = place
         if self._text_to_text:
-            word = self._tokenizer(form.words[place], add_special_tokens=False)["input_ids"]
-            row["labels"] = [*word, *([self._tokenizer.eos_token_id] if place >= 0 else [])]
+            row["labels"] = self._written(form.words[place]) if place >= 0 else [-100]
         if number is not None:
             row["task"] = number
         return row
+
+    def _written(self, word: str) -> list[int]:
+        ids: list[int] = self._tokenizer(word, add_special_tokens=False)["input_ids"]
+        return [*ids, self._tokenizer.eos_token_id]
 
 
 def request(item: Item, task: Task) -> Request:
@@ -72,9 +78,7 @@ def score(items: Sequence[Item], labels: Sequence[str], task: Task) -> dict[str,
     return {"accuracy": found.value, "low": found.low, "high": found.high, "items": len(items)}
 
 
-def lines_of_test(part: Part, labels: Sequence[str]) -> Iterator[str]:
-    assert part.test is not None
-    clusters = _clusters(part.test.items, part.task)
-    for item, label, cluster in zip(part.test.items, labels, clusters, strict=True):
+def lines_of_test(items: Sequence[Item], labels: Sequence[str], task: Task) -> Iterator[str]:
+    for item, label, cluster in zip(items, labels, _clusters(items, task), strict=True):
         told = {"id": item.id, "cluster": cluster, "label": label, "gold": item.accepted[0]}
-        yield json.dumps({"task": part.task.name, **told}, ensure_ascii=False) + "\n"
+        yield json.dumps({"task": task.name, **told}, ensure_ascii=False) + "\n"

@@ -10,25 +10,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from unwaver.errors import UsageError
+from unwaver.errors import UsageError, near
 from unwaver.loaders import library
 from unwaver.own_tasks import open_task
 from unwaver.suites import paranlu
 from unwaver.tasks import CALM, Task
-from unwaver.train.base import base_identity
+from unwaver.train.adversarial import check_substitution
+from unwaver.train.base import base_identity, open_base
+from unwaver.train.consistency import checked
 from unwaver.train.data import Labelled, drawn, held_out, labelled
 from unwaver.train.recipes import Recipe, recipe_for
 from unwaver.trained import PLAIN, check_form
 from unwaver.types import Item
 
-TRAIN = "train"
+TRAIN, ALL = "train", "*"
+BY_TASK = ("form", "train_split", "test_split", "rows", "variants")
 
 
 @dataclass(frozen=True)
 class Setup:
     """One model for several seeds: of one task, or of several that share an encoder (`multi_task`).
 
-    `form`, `train_split`, `test_split` and `rows` hold for the tasks by name, or for all as "*".
+    `form`, `train_split`, `test_split`, `rows` and `variants` hold for the tasks by name, or for all as "*".
     """
 
     tasks: tuple[str, ...]
@@ -42,7 +45,7 @@ class Setup:
     rows: Mapping[str, int] = field(default_factory=dict)
     test_rows: int | None = None
     # pairs of an item and a variant of it
-    variants: tuple[str, ...] = ()
+    variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     share: float = 1.0
     consistency: float = 0.0
     writer: str | None = None
@@ -76,11 +79,23 @@ class Setup:
             raise UsageError(
                 f"--consistency is {self.consistency}", hint="0 is off, 1 weighs as much as the labels"
             )
-        if self.consistency and not self.variants:
+        self._check_names()
+        if self.consistency and not any(self.variants.values()):
             raise UsageError("a consistency loss needs pairs", hint="add --variants swap, or reverse, signal …")
 
+    def _check_names(self) -> None:
+        known = [named(task)[0].name for task in self.tasks]
+        for option in BY_TASK:
+            for name in getattr(self, option):
+                if name != ALL and name not in known:
+                    told = "--" + option.replace("_", "-")
+                    raise UsageError(f"{told}: {name} is not trained here", hint=near(name, known))
+
+    def variants_of(self, task: str) -> tuple[str, ...]:
+        return self.variants.get(task, self.variants.get(ALL, ()))
+
     def of(self, table: Mapping[str, str], task: str, otherwise: str | None) -> str | None:
-        return table.get(task, table.get("*", otherwise))
+        return table.get(task, table.get(ALL, otherwise))
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -92,7 +107,7 @@ class Setup:
             form = check_form(self.of(self.form, task.name, form) or PLAIN)
             task.form_named("" if form == PLAIN else form)
             split = self.of(self.train_split, task.name, TRAIN) or TRAIN
-            rows = self.rows.get(task.name, self.rows.get("*"))
+            rows = self.rows.get(task.name, self.rows.get(ALL))
             data = drawn(labelled(task, split, files, self.columns), fraction=self.fraction, rows=rows)
             test = self.of(self.test_split, task.name, None)
             tested = labelled(task, test, files, self.columns) if test else None
@@ -102,6 +117,16 @@ class Setup:
         if len({part.task.name for part in found}) < len(found):
             raise UsageError("a task is named twice", hint="name each once")
         return found
+
+    def check(self) -> None:
+        """Say what is wrong now, not when the training begins; a base that is trained first is not there yet."""
+        for part in self.parts:
+            if names := self.variants_of(part.task.name):
+                checked(names, part.form, self.share, {"writer": self.writer})
+        if self.adversarial:
+            check_substitution(self.adversarial, self.samples, self.encoder, self.masked_lm)
+        family = "" if "{seed}" in self.base else str(open_base(self.base)[1].get("model_type", ""))
+        self.recipe_of(family)
 
     def recipe_of(self, family: str) -> Recipe:
         changed = {name: getattr(self, name) for name in ("lr", "batch", "epochs", "length", "patience")}

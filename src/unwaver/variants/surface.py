@@ -97,12 +97,12 @@ def _variants(task: Task, kind: str, item: Item, change: Change) -> list[Rewrite
         return Refused("the text is empty")
     found: dict[str, Rewrite] = {}
     for rewrite in change(item, text):
-        if rewrite.text != text and _word_survives(task, item, rewrite.text):
+        if rewrite.text != text and word_survives(task, item, rewrite.text):
             found.setdefault(rewrite.text, rewrite)
     return list(found.values())
 
 
-def _word_survives(task: Task, item: Item, text: str) -> bool:
+def word_survives(task: Task, item: Item, text: str) -> bool:
     """A word in context must stay readable. Its form may differ from the word ("went", go; "clung", cling), so
     every word with its first letter has to stay."""
     if task.type != "sense":
