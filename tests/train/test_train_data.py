@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from unwaver.errors import DataError, UsageError
 from unwaver.loaders import Library
+from unwaver.suites.from_table import read_source
 from unwaver.tasks import built_in
 from unwaver.train.data import Labelled, drawn, held_out, key_of, labelled
 from unwaver.train.recipes import NAMES, recipe_for
@@ -108,6 +109,8 @@ def test_real_files(data: Path) -> None:
     }  # fmt: skip
     for (task, split), count in sizes.items():
         assert len(labelled(built_in()[task], split, library).items) == count, task
+    korean = read_source(data / "kornli" / "xnli.dev.ko.tsv", built_in()["kornli"])
+    assert len(korean.items) == 2490, "as it is published: without csv quoting"
 
 
 def test_recipes() -> None:

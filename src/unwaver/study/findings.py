@@ -57,6 +57,7 @@ class Line:
     not_applicable: int
     seen_in_training: bool
     constant: int = 0  # seeds that give one and the same answer to everything
+    unreadable: int = 0  # the most groups of a seed with an answer that is no label
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,7 @@ def _lines(models: Sequence[Model]) -> Iterator[Line]:
             not_applicable=max(s.not_applicable for s in scores),
             seen_in_training=kind.endswith(SUFFIX),
             constant=sum("constant" in s.flags for s in scores),
+            unreadable=max(s.unreadable for s in scores),
         )
 
 

@@ -109,15 +109,12 @@ def _rho(found: Findings) -> Table:
 
 
 def remarks(found: Findings) -> list[str]:
-    """What must be said beside the numbers: models that always say the same are consistent by no merit."""
-    constant: dict[str, list[str]] = {}
-    for line in found.lines:
-        if line.constant:
-            told = f"{line.task} ({line.setting})"
-            constant.setdefault(told, []).append(line.kind)
-    if not constant:
-        return []
-    return ["Some seeds give one and the same answer to everything: " + ", ".join(constant)]
+    """What must be said beside the numbers: models that always say the same are consistent by no merit, and
+    answers that are no label count as inconsistent."""
+    constant = dict.fromkeys(f"{line.task} ({line.setting})" for line in found.lines if line.constant)
+    unreadable = [f"{_name(x)} ({x.setting}) {x.unreadable:,}" for x in found.lines if x.unreadable]
+    told = ["Some seeds give one and the same answer to everything: " + ", ".join(constant)] if constant else []
+    return told + (["Groups with unreadable answers, at most: " + ", ".join(unreadable)] if unreadable else [])
 
 
 def markdown(found: Findings, plan: Plan) -> str:

@@ -52,7 +52,7 @@ def suite(
     task: str | None = None,
     variants: Sequence[str] = (),
     columns: Mapping[str, str | Sequence[str]] | None = None,
-    quoting: bool = True,
+    quoting: bool | None = None,
     **options: Any,
 ) -> Suite:
     """`options` go to the builders that take them: writer, judges, k, encoder, lang, antonyms, seed …"""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from unwaver.errors import DataError
 from unwaver.files import EXTENSIONS, Row, extension, read_rows
 from unwaver.loaders import Library, library
-from unwaver.suites.common import check_case, read_label
+from unwaver.suites.common import check_case, is_quoted, read_label
 from unwaver.tasks import Task, built_in
 from unwaver.types import Group, Item, Suite
 from unwaver.variants.render import calm_fields, reverse, signal
@@ -27,7 +27,7 @@ _TASKS = ("mnli", "qnli", "rte", "qqp", "mrpc", "kornli", "klue-nli", "klue-sts"
 _BUILDERS: Mapping[str, Callable[[], Build]] = {"reverse": reverse, "signal": signal}
 CASES = dict.fromkeys(_TASKS, tuple(_BUILDERS))
 
-_FOLDERS = {
+FOLDERS = {
     "rte": ("becel/rte", "rte"),
     "mrpc": ("becel/mrpc", "mrpc"),
     "klue-nli": ("klue_nli", "klue-nli"),
@@ -46,7 +46,6 @@ _LABEL = ("gold_label", "label", "is_duplicate")
 _STS_LABEL = ("labels.binary-label", "binary-label", "binary_label")  # "label" is a score from 0 to 5 there
 _STS_SCORE, _STS_BAR = "label", 3.0  # learnt from where there is no other: the binary label is score >= 3
 
-_UNQUOTED = ("mnli", "kornli")  # their .tsv files are written without csv quoting
 _DEV = re.compile(r"(?<![a-z])(dev|validation)(?![a-z])")  # not "nondev"
 _TRAIN = re.compile(r"(?<![a-z])(train|nondev)(?![a-z])")
 _ORDER = (".jsonl", ".json", ".tsv", ".csv")
@@ -86,7 +85,7 @@ def suite(data_dir: Path | None = None, *, fetch: bool = False, say: Callable[[s
 
 
 def _dev_file(task: Task, files: Library) -> tuple[list[Row], _Columns]:
-    folders = _FOLDERS.get(task.name, (task.name,))
+    folders = FOLDERS.get(task.name, (task.name,))
     candidates = [p for p in _tables(files, folders) if _DEV.search(p.name.lower())]
     if not candidates:
         candidates = [_fetched_dev_file(task, files, folders)]
@@ -132,14 +131,14 @@ def _is_similar(row: Row) -> bool:
 
 
 def _train_file(task: Task, files: Library) -> tuple[list[Row], _Columns] | None:
-    folders = _FOLDERS.get(task.name, (task.name,))
+    folders = FOLDERS.get(task.name, (task.name,))
     train = (_read(task, p) for p in _tables(files, folders) if _TRAIN.search(p.name.lower()))
     known = ((rows, columns) for rows in train if (columns := _columns(task, rows[0])) is not None)
     return next(known, None)
 
 
 def _read(task: Task, path: Path) -> list[Row]:
-    return read_rows(path, quoting=not (task.name in _UNQUOTED and extension(path) == ".tsv"))
+    return read_rows(path, quoting=is_quoted(task.name, path))
 
 
 def _first_known(task: Task, candidates: Sequence[Path]) -> tuple[list[Row], _Columns]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from unwaver.errors import UsageError, near
-from unwaver.files import Row, shown
+from unwaver.files import Row, extension, shown
 from unwaver.tasks import Task, built_in
 
 NO_GOLD = ("", "-", "-1", "none")  # how sets write that people did not agree, or that the label is secret
@@ -22,6 +23,14 @@ def check_case(suite: str, cases: Mapping[str, tuple[str, ...]], task: str, kind
     if task in built_in():
         built_in()[task].check_relation(kind)
     raise UsageError(f"{suite}/{task} has no {kind}", hint=near(kind, cases[task]))
+
+
+_UNQUOTED = ("mnli", "kornli")  # published as .tsv without csv quoting: a " is a sign like any other
+
+
+def is_quoted(task: str, path: Path) -> bool:
+    """Whether cells of a table are in csv quotes: is_quoted("mnli", Path("dev.tsv")) -> False."""
+    return not (task in _UNQUOTED and extension(path) == ".tsv")
 
 
 def gold(row: Row, column: str, labels: tuple[str, ...]) -> tuple[str, ...]:

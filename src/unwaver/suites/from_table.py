@@ -8,7 +8,7 @@ from pathlib import Path
 
 from unwaver.errors import near
 from unwaver.files import Row, Where, missing_column, read_rows, stem
-from unwaver.suites.common import gold
+from unwaver.suites.common import gold, is_quoted
 from unwaver.tasks import Task
 from unwaver.types import Item
 from unwaver.variants.source import Source
@@ -27,10 +27,14 @@ _ONE_TEXT = ("text", "sentence", "question", "prompt", "input", "original")
 
 
 def read_source(
-    path: Path, task: Task, *, columns: Mapping[str, str | Sequence[str]] | None = None, quoting: bool = True
+    path: Path,
+    task: Task,
+    *,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    quoting: bool | None = None,
 ) -> Source:
     """The items of a table. `columns` says which column is a field, gold or id, where the names do not tell."""
-    rows = read_rows(path, quoting=quoting)
+    rows = read_rows(path, quoting=is_quoted(task.name, path) if quoting is None else quoting)
     names = list(dict.fromkeys(name for row in rows for name in row.cells))
     found = _columns(names, task, columns or {}, Where(str(path), 1))
     ids = Counter[str]()

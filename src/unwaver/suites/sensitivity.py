@@ -15,7 +15,7 @@ from typing import NamedTuple
 from unwaver.errors import UsageError
 from unwaver.files import EXTENSIONS, Row, extension, read_rows, shown
 from unwaver.loaders import Library, library
-from unwaver.suites.common import check_case, read_label
+from unwaver.suites.common import check_case, is_quoted, read_label
 from unwaver.tasks import built_in
 from unwaver.types import Group, Item, Suite
 from unwaver.variants.bank import open_bank
@@ -121,7 +121,7 @@ def _rows(task: str, files: Library) -> list[Row]:
         raise files.missing(place.home, f"a file like {place.home} in {' or '.join(place.folders)}")
     order = (".jsonl", ".json", ".tsv", ".csv")
     path = min(found, key=lambda p: (_rank(p, place.folders), order.index(extension(p)), p.name))
-    rows = read_rows(path, quoting=not (task == "mnli" and extension(path) == ".tsv"))
+    rows = read_rows(path, quoting=is_quoted(task, path))
     number = task[-1]
     if task.startswith("anli") and "tag" in rows[0].cells:  # three rounds in one file
         rows = [row for row in rows if str(row.cells["tag"]).lower().startswith(f"r{number}")]

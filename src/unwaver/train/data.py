@@ -22,14 +22,12 @@ from unwaver.tasks import Task
 from unwaver.types import Item
 
 HELD_OUT = 0.1
-_UNQUOTED = ("mnli", "kornli")  # their .tsv files are written without csv quoting
 _FOLDERS = {
+    **calm.FOLDERS,
     "anli": ("abductive_nli_art",),
     "delta-snli": ("defeasible_nli",),
     "delta-atomic": ("defeasible_nli",),
     "delta-social": ("defeasible_nli",),
-    "klue-nli": ("klue_nli", "klue-nli"),
-    "klue-sts": ("klue_sts", "klue-sts"),
 }
 _SAME_SPLIT = {"train": "train|nondev", "validation": "validation|dev", "dev": "validation|dev"}
 _SPLITS = ("train", "validation", "test")
@@ -101,8 +99,7 @@ def _read(
         return _reasoning(task, path)
     if task.name in calm.CASES and not columns and not own:
         return calm.read_pairs(task, path)
-    quoting = not (task.name in _UNQUOTED and extension(path) == ".tsv")
-    return list(read_source(path, task, columns=columns, quoting=quoting).items)
+    return list(read_source(path, task, columns=columns).items)
 
 
 def _reasoning(task: Task, path: Path) -> list[Item]:
