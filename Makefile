@@ -29,7 +29,7 @@ bench: $(VENV)/.dev $(VENV)-lm-eval/.done
 
 # trains and evaluates the models of docs/results.md: one to two hours on two cores; stopped, it goes on
 study: $(VENV)/.dev
-	$(BIN)/unwaver study studies/results.toml --device cpu
+	$(BIN)/unwaver study studies/results.toml --device cpu --workers 2
 
 # torch is pinned to one release, so that plain `torch` never brings several GB of CUDA packages with it
 $(VENV)/.venv:

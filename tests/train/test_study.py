@@ -140,6 +140,26 @@ def test_a_study(here: Any, tmp_path: Path) -> None:
     assert {t["groups"] for t in json.loads(other.stdout)["tests"] if t["suite"] == "new"} == {6}
 
 
+def test_workers_make_the_same_study(here: Any, tmp_path: Path) -> None:
+    """One thread each on two cores, as the one process of the other study has."""
+    head, _, rest = STUDY.partition("compare =")
+    task = rest[rest.index("[tasks.mrpc]") : rest.index("[tasks.snli]")]
+    (tmp_path / "study.toml").write_text(head + task + "[settings.single]")
+    common = ("study", "study.toml", "--device", "cpu", "--json")
+    found = [
+        here(*common, "--out", f"with{n}", "--workers", n, timeout=600, env={"OMP_NUM_THREADS": "1"})
+        for n in (1, 2)
+    ]
+    assert [done.returncode for done in found] == [0, 0], found[1].stderr
+    one, two = (json.loads(done.stdout) for done in found)
+    assert len(one["lines"]) > 3
+    assert [x["setting"] for x in one["lines"]] == [x["setting"] for x in two["lines"]]
+    assert [x["value"] for x in one["lines"]] == pytest.approx([x["value"] for x in two["lines"]], abs=0.1)
+    for n in (1, 2):
+        summary = json.loads((tmp_path / f"with{n}/models/base/1/single/mrpc/summary.json").read_text())
+        assert [s["seed"] for s in summary["seeds"]] == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("change", "told", "hint"),
     [

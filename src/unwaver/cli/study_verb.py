@@ -15,6 +15,7 @@ from unwaver.cli.run_verb import console
 @click.option("--out", type=click.Path(path_type=Path), help="Where everything is kept. [the file without .toml]")
 @click.option("--data-dir", type=click.Path(), help="The folder above becel/, mnli/ … [UNWAVER_DATA]")
 @click.option("--device", help="cpu, cuda, mps. [the best there is]")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Train so many at a time.")
 @click.option("--dry-run", is_flag=True, help="Say what would be trained.")
 @click.option("--json", "as_json", is_flag=True, help="Print study.json on stdout and nothing else there.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
@@ -23,6 +24,7 @@ def command(
     out: Path | None,
     data_dir: str | None,
     device: str | None,
+    workers: int,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
@@ -53,7 +55,8 @@ def command(
     from unwaver.study.tables import markdown, remarks, tables
     from unwaver.study.work import work
 
-    models = work(plan, place, console(quiet or as_json), data_dir=data_dir, device=device)
+    voice = console(quiet or as_json)
+    models = work(plan, place, voice, data_dir=data_dir, device=device, workers=workers)
     found = findings(plan, models)
     document = json.dumps(found.document(), ensure_ascii=False, allow_nan=False)
     write_whole(place / "study.json", document + "\n")

@@ -6,7 +6,7 @@ import ctypes
 import gc
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from unwaver.loaders import library
 from unwaver.models.hf_common import folder_identity
 from unwaver.select import cases
 from unwaver.study.plan import Condition, Evaluation, Job, Plan
+from unwaver.study.workers import side_by_side
 from unwaver.train.data import labelled
 from unwaver.train.finetune import train
 from unwaver.train.setup import named
@@ -37,12 +38,17 @@ class Model:
     runs: tuple[Path, ...]
 
 
-def work(plan: Plan, out: Path, console: Console, *, data_dir: str | None, device: str | None) -> list[Model]:
+def work(
+    plan: Plan, out: Path, console: Console, *, data_dir: str | None, device: str | None, workers: int = 1
+) -> list[Model]:
     """All models of the plan, trained and evaluated; what is there already is taken as it is."""
     jobs = list(plan.jobs(out, data_dir, device))
     for job in jobs:  # what is wrong is said before anything is trained
         job.setup.check()
         _check_evaluations(plan, job)
+    if workers > 1:
+        _side_by_side(plan, jobs, out, console, workers)
+        console = replace(console, say=_quiet)  # all is there: what follows only looks
     models = []
     for n, job in enumerate(jobs, 1):
         console.say(f"{n} of {len(jobs)}: {job.place.relative_to(out)}")
@@ -52,6 +58,32 @@ def work(plan: Plan, out: Path, console: Console, *, data_dir: str | None, devic
             models.append(Model(job.base, job.condition, job.tasks, each.seed, each.folder, runs))
             _give_back_memory()
     return models
+
+
+def _side_by_side(plan: Plan, jobs: Sequence[Job], out: Path, console: Console, workers: int) -> None:
+    """Those that start from another model after all that do not; each model is one call."""
+    first = [job for job in jobs if plan.settings[job.condition.setting].start is None]
+    with console.track("models", len(jobs) * plan.seeds) as progress:
+
+        def done(arguments: tuple[Any, ...]) -> None:
+            job, seed = arguments[1:3]
+            console.say(f"{job.place.relative_to(out)}/seed{seed}")
+            progress(1)
+
+        for some in (first, [job for job in jobs if job not in first]):
+            calls = [(plan, _fresh(job), seed, out) for job in some for seed in range(plan.seeds)]
+            side_by_side(one_model, calls, workers, done)
+
+
+def _fresh(job: Job) -> Job:
+    """Without the data that it has read: another process reads them itself."""
+    return replace(job, setup=replace(job.setup))
+
+
+def one_model(plan: Plan, job: Job, seed: int, out: Path) -> None:
+    (made,) = train(job.setup, job.place, [seed])
+    for _ in _evaluated(plan, job, made.folder, out, Console()):
+        pass
 
 
 def _check_evaluations(plan: Plan, job: Job) -> None:
