@@ -46,8 +46,7 @@ def command(
     if dry_run:
         jobs = list(plan.jobs(place, data_dir, device))
         for job in jobs:
-            rows = sum(len(part.divided[0]) for part in job.setup.parts)
-            click.echo(f"{job.place.relative_to(place)}: {plan.seeds} × {rows:,} rows")
+            click.echo(f"{job.place.relative_to(place)}: {plan.seeds} × {job.rows:,} rows")
         click.echo(f"{len(jobs) * plan.seeds} models")
         return
     from unwaver.folder import write_whole

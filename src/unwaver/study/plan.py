@@ -80,6 +80,11 @@ class Job:
     setup: Setup
     place: Path
 
+    @property
+    def rows(self) -> int:
+        """That are trained on."""
+        return sum(len(part.divided[0]) for part in self.setup.parts)
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -61,8 +61,9 @@ def work(
 
 
 def _side_by_side(plan: Plan, jobs: Sequence[Job], out: Path, console: Console, workers: int) -> None:
-    """Those that start from another model after all that do not; each model is one call."""
-    first = [job for job in jobs if plan.settings[job.condition.setting].start is None]
+    """Those that start from another model after all that do not, the longest first; each model is one call."""
+    longest = sorted(jobs, key=lambda job: -job.rows)
+    first = [job for job in longest if plan.settings[job.condition.setting].start is None]
     with console.track("models", len(jobs) * plan.seeds) as progress:
 
         def done(arguments: tuple[Any, ...]) -> None:
@@ -70,7 +71,7 @@ def _side_by_side(plan: Plan, jobs: Sequence[Job], out: Path, console: Console, 
             console.say(f"{job.place.relative_to(out)}/seed{seed}")
             progress(1)
 
-        for some in (first, [job for job in jobs if job not in first]):
+        for some in (first, [job for job in longest if job not in first]):
             calls = [(plan, _fresh(job), seed, out) for job in some for seed in range(plan.seeds)]
             side_by_side(one_model, calls, workers, done)
 
