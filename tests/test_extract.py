@@ -37,6 +37,12 @@ def test_texts_and_lines(spec: str, text: str, answer: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "letter"),
     [
+        ("Answer: B or C", None),
+        ("The answer is A or B.", None),
+        ("answer is (B) or (C)", None),
+        ("Answer: B/C", None),
+        ("The answer is B and a reason follows", "B"),
+        ("The answer is (B) and it is right", "B"),
         ("B", "B"),
         ("(b)", "B"),
         ("**B.**", "B"),

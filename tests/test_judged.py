@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
+from unwaver.agree import Pair
 from unwaver.agreeing import PairList, parse_agreement
+from unwaver.block import block_of
 from unwaver.errors import DataError, UsageError
-from unwaver.judged import read_pairs
+from unwaver.judged import JudgedPair, JudgedPairs, _corrected, read_pairs, value_of
+from unwaver.table import complete
 
 ROWS = [
     {"question": "Who wrote Hamlet?", "a": "Shakespeare", "b": "It was Shakespeare", "label": 1},
@@ -31,7 +35,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
 def values(path: Path, agreement: str) -> list[float | None]:
     judged, found = read_pairs(path), parse_agreement(agreement)
     work = PairList(found, judged.to_compare(found), judged.texts)
-    return judged.values(found, work.compared(lambda _: None))
+    return [value_of(several) for several in judged.values(found, work.compared(lambda _: None))]
 
 
 def test_values_of_pairs(tmp_path: Path) -> None:
@@ -52,6 +56,50 @@ def test_both_directions_are_averaged_and_the_best_alternative_counts(tmp_path: 
     assert values(path, "bleu")[0] == pytest.approx(sum(v or 0 for v in both) / 2)
     assert values(path, "exact") == [0, 0]
     assert values(written(tmp_path / "q.jsonl", [{**ROWS[0], "b": ["x", "Shakespeare"]}]), "exact") == [1]
+
+
+def test_each_direction_is_held_against_the_label() -> None:
+    """Of 100 pairs that are the same 60 entail both ways and 40 one way; a run of these very pairs has 50 % to people.
+
+    A run counts both directions, .40 of them: sensitivity must be that of directions too.
+    """
+    entail = parse_agreement("entail=hf/x")
+    pairs, told, rows = [], {}, []
+    for n in range(200):
+        question, same, both = f"q{n}", n % 2 == 0, n // 2 % 10 < 6
+        there, back = (0.9, 0.9 if both else 0.08) if same else (0.02, 0.02)
+        pairs.append(JudgedPair(question, "a", ("b",), float(same), question))
+        told |= {Pair(question, "a", "b"): there, Pair(question, "b", "a"): back}
+        rows += [(question, "original", "a", [None, there]), (question, "variant", "b", [back, None])]
+    frame = complete(
+        [{"group": g, "kind": "semantic", "role": role, "label": label} for g, role, label, _ in rows]
+    ).with_columns(pl.Series("agree_entail@0.5", [v for *_, v in rows], dtype=pl.List(pl.Float64)))
+    judged = JudgedPairs(pairs)
+    found = _corrected(block_of(frame), entail, 0.5, judged.values(entail, told), judged, 0.5, 0)
+    assert found["seen"] == pytest.approx(0.4)
+    assert found["corrected"] == pytest.approx(0.5)
+    assert found["judged_pairs"] == 200
+
+
+def test_a_row_without_a_label(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", [ROWS[0], {k: v for k, v in ROWS[1].items() if k != "label"}])
+    with pytest.raises(DataError, match='column "label"'):
+        read_pairs(path)
+
+
+def test_an_agreement_is_named_once(unwaver: Any, tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", ROWS)
+    done = unwaver("agreement", "validate", "--pairs", path, "--agree", "rouge1@0.4", "--agree", "rouge1@0.9")
+    assert done.returncode == 2
+    assert "rouge1 is named twice" in done.stderr
+
+
+def test_a_rubric_may_hold_commas_and_an_at() -> None:
+    found = parse_agreement("judge=openai/x,rubric=Are {a} and {b} the same, Yes or No? Write to me@home, please.")
+    assert found.model == "openai/x"
+    assert found.threshold == parse_agreement("judge=openai/x").threshold
+    barred = parse_agreement("judge=openai/x,rubric={a} or {b}, is it one?@0.7")
+    assert barred.threshold == 0.7
 
 
 def test_names_of_columns(tmp_path: Path) -> None:

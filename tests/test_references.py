@@ -43,6 +43,9 @@ def test_nothing_to_hold_it_against() -> None:
     assert accurate("Yes", ["Yes"], [], rouge1) is None
     assert accurate("Yes", ["Yes"], ["No"], lambda pairs: [None] * len(pairs)) is None
     assert accurate("Yes", ["Yes"], ["No"], lambda pairs: [float("nan"), 0.1]) is None
+    assert accurate("Yes", ["Yes", "Aye"], ["No"], lambda pairs: [None, 0.2, 0.3]) is None, (
+        "the first may be closer"
+    )
     assert accurate_all([], rouge1) == []
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -35,16 +36,21 @@ _PROVIDERS = {"bertscore": "bertscore/", "embedding": "embedding/"}
 Values = Mapping[Pair, float | None]
 
 
+_THRESHOLD = re.compile(r"(?P<before>.*)@(?P<bar>[^@/,={}\s]*)", re.DOTALL)
+
+
 def parse_agreement(text: str) -> Agreement:
     """ "entail=hf/PATH@0.7" -> the agreement `entail`, asked of that model, with the threshold 0.7."""
-    text, at, bar = text.partition("@") if "@" in text.rpartition("/")[2] else (text, "", "")
-    first, *options = text.split(",")
+    # a rubric may hold commas and an @ of its own
+    ends = _THRESHOLD.fullmatch(text)
+    text, at, bar = (ends["before"], "@", ends["bar"]) if ends else (text, "", "")
+    first, *options = re.split(r",(?=\s*\w+=)", text)
     name, equals, model = first.partition("=")
     if name not in AGREEMENTS:
         raise UsageError(f"unknown agreement {name!r}", hint=near(name, AGREEMENTS))
     module, _, attribute = AGREEMENTS[name].partition(":")
     make = getattr(import_module(module), attribute)
-    given = dict(option.partition("=")[::2] for option in options)
+    given = {key.strip(): value for key, _, value in (option.partition("=") for option in options)}
     bound = registry.bind(make, given, f"the agreement {name}")
     if "model" in inspect.signature(make).parameters:
         if not equals or not model:
@@ -74,7 +80,12 @@ def chosen(given: Sequence[str], groups: Iterable[Group]) -> list[Agreement]:
     """Those asked for; two that need nothing where there is free text; none where there is not."""
     if not any(is_free_text(group) for group in groups):
         return []
-    found = [parse_agreement(text) for text in given or DEFAULT]
+    return parse_agreements(given or DEFAULT)
+
+
+def parse_agreements(given: Sequence[str]) -> list[Agreement]:
+    """All of them, each once: values are known by the name of their agreement."""
+    found = [parse_agreement(text) for text in given]
     names = [agreement.name for agreement in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"the agreement {twice[0]} is named twice", hint="name it once")

@@ -23,6 +23,7 @@ from decimal import Context, Decimal
 from typing import Any, TypeVar
 
 from unwaver.agree.numeric import numbers
+from unwaver.agree.pairs import is_blank
 from unwaver.errors import UsageError, missing_extra, near
 
 Reader = Callable[[str], str | None]
@@ -61,7 +62,7 @@ def _guarded(read: Reader) -> Reader:
     def read_answer(text: str) -> str | None:
         answer = without_thought(text)
         found = None if answer is None else read(answer)
-        return None if found is None else found.strip() or None
+        return None if found is None or is_blank(found) else found.strip()
 
     return read_answer
 
@@ -128,6 +129,7 @@ _OPTION = r"(?:(?:the|an?)\s+)?(?:correct\s+|right\s+|best\s+)?(?:(?:option|choi
 _AT_CUE = re.compile(
     rf"{_EDGE}(?i:{_OPTION}){_EDGE}(?:{_BRACKETED.format('a')}|(?P<b>{_LETTER})(?=\W|$))",
 )
+_ANOTHER = re.compile(rf"{_EDGE}(?:or|and|/){_EDGE}(?:{_BRACKETED.format('a')}|{_LETTER}(?=\W|$))")
 _LISTED = re.compile(
     rf"{_EDGE}(?:{_BRACKETED.format('a')}(?!\s+(?:is|are|and|or|can|cannot)\b)"
     r"|(?P<b>[A-Za-z])[*_`]*(?:[).:](?=\s|$|[*_`])|\s+[-–—]\s|(?=\n)))"
@@ -149,8 +151,8 @@ def _letter(text: str) -> str | None:
     lines = [_found(_ALONE.fullmatch(line.strip())) for line in (_first_line(text), _last_line(text))]
     if any(lines):
         return _one(letter for letter in lines if letter)
-    if letter := _found(_AT_CUE.match(_after_cue(text) or "")):
-        return letter
+    if at_cue := _AT_CUE.match(_after_cue(text) or ""):
+        return None if _ANOTHER.match(at_cue.string, at_cue.end()) else _found(at_cue)
     if letter := _found(_LISTED.match(text)):
         return None if _is_list(text) else letter
     named = {_group(match) for match in _NAMED.finditer(text)}

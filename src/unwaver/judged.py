@@ -80,8 +80,8 @@ class JudgedPairs:
 
     def asked(
         self, agreement: Agreement, place: Path, device: str | None = None, console: Console | None = None
-    ) -> list[float | None]:
-        """One value a pair. What a model says is kept in the store at `place`: a second time nothing is asked."""
+    ) -> list[Directions]:
+        """The values of each pair. What a model says is kept in the store at `place`: nothing is asked twice."""
         from unwaver.models import open_judge
         from unwaver.store import Store
 
@@ -100,15 +100,15 @@ class JudgedPairs:
                 ask(comparer.model, comparer.plan, store, progress=progress)
             return self.values(agreement, work.read(answers_of(comparer.plan.keys, store)))
 
-    def values(self, agreement: Agreement, values: Values) -> list[float | None]:
-        """One value a pair: the mean of both directions, or what the agreement makes of them; of several
-        alternatives the best."""
+    def values(self, agreement: Agreement, values: Values) -> list[Directions]:
+        """Of each pair the values of both directions, or the one that there is; of several alternatives those of
+        the best."""
         best = max if agreement.better == "high" else min
-        found: list[float | None] = []
+        found: list[Directions] = []
         for pair in self.pairs:
             told = [_both_ways(pair.question, pair.a, b, agreement, values) for b in pair.b]
-            known = [value for value in told if value is not None]
-            found.append(best(known) if known else None)
+            known = [several for several in told if None not in several]
+            found.append(best(known, key=lambda several: value_of(several) or 0.0) if known else (None,))
         return found
 
     def accuracies(self) -> dict[str, list[float | None]]:
@@ -121,16 +121,25 @@ class JudgedPairs:
         return {name: _means(told) for name, told in named.items() if any(v is not None for v in told)}
 
 
-def _both_ways(question: str, a: str, b: str, agreement: Agreement, values: Values) -> float | None:
+Directions = tuple[float | None, ...]  # of a pair: a to b and b to a, or one value where they are the same
+
+
+def value_of(several: Directions) -> float | None:
+    """One value a pair: the mean of its directions."""
+    known = [value for value in several if value is not None]
+    return sum(known) / len(known) if len(known) == len(several) else None
+
+
+def _both_ways(question: str, a: str, b: str, agreement: Agreement, values: Values) -> Directions:
     if a == b:
-        return agreement.same
+        return (agreement.same,)
     one = values.get(Pair(question, a, b))
     if agreement.symmetric or one is None:
-        return one
+        return (one,)
     other = values.get(Pair(question, b, a))
     if other is None:
-        return None
-    return agreement.combine(one, other) if agreement.combine else (one + other) / 2
+        return (None,)
+    return (agreement.combine(one, other),) if agreement.combine else (one, other)
 
 
 def _means(told: Sequence[bool | None]) -> list[float | None]:
@@ -210,7 +219,7 @@ def _references(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _label(row: Row, column: str) -> float:
-    found: Any = row.cells[column]
+    found: Any = row.cells.get(column)
     try:
         value = float({"true": "1", "false": "0", "yes": "1", "no": "0"}.get(str(found).strip().lower(), found))
     except (TypeError, ValueError):
@@ -227,7 +236,7 @@ def _label(row: Row, column: str) -> float:
 def corrected_run(
     place: Path,
     agreements: Sequence[Agreement],
-    values: Mapping[str, Sequence[float | None]],
+    values: Mapping[str, Sequence[Directions]],
     judged: JudgedPairs,
     cut: float,
     seed: int = 0,
@@ -254,21 +263,28 @@ def _corrected(
     block: Block,
     agreement: Agreement,
     threshold: float,
-    values: Sequence[float | None],
+    values: Sequence[Directions],
     judged: JudgedPairs,
     cut: float,
     seed: int,
 ) -> dict[str, Any]:
     seen, identical = agreeing_shares(block, agreement.name, threshold, agreement.better)
-    told = np.array(values, dtype=np.float64)
-    # identical texts are certain on both sides: the errors are those on texts that differ
-    known = [n for n, pair in enumerate(judged.pairs) if pair.a not in pair.b and not np.isnan(told[n])]
+    seen = np.where(block.complete, seen, np.nan)  # as in the scores: no question that lacks an answer
+    # identical texts are certain on both sides: the errors are those on texts that differ; the run counts each
+    # direction of a pair, so each is held against the label
+    told = [
+        (value, pair)
+        for pair, several in zip(judged.pairs, values, strict=True)
+        if pair.a not in pair.b
+        for value in several
+        if value is not None
+    ]
     estimate = corrected(
         seen,
         block.cluster.tolist(),
-        called_same(told[known], threshold, agreement.better),
-        [judged.pairs[n].label >= cut for n in known],
-        [judged.pairs[n].cluster for n in known],
+        called_same(np.array([value for value, _ in told], dtype=np.float64), threshold, agreement.better),
+        [pair.label >= cut for _, pair in told],
+        [pair.cluster for _, pair in told],
         identical=identical,
         seed=seed,
     )
@@ -284,5 +300,5 @@ def _corrected(
         "low": estimate.low,
         "high": estimate.high,
         "questions": int(counted.sum()),
-        "judged_pairs": len(known),
+        "judged_pairs": len({id(pair) for _, pair in told}),
     }

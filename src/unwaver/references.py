@@ -61,7 +61,9 @@ def _verdict(answer: Referenced, values: Mapping[Pair, float | None]) -> bool | 
 
 
 def _closest(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None and not math.isnan(value)), default=None)
+    """None where one is missing: it may be the closest."""
+    found = [math.nan if value is None else value for value in values]
+    return None if not found or any(map(math.isnan, found)) else max(found)
 
 
 def contains(text: str, true: Sequence[str]) -> bool:

@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unwaver.agree import Agreement, Pair
-from unwaver.agree.pairs import distinct, spread, swap_agreement, to_compare
+from unwaver.agree.pairs import distinct, is_blank, spread, swap_agreement, to_compare
 
-TEXTS = st.lists(st.sampled_from(["", " ", "\n", "x", "X", "y", "z z", "שלום", "\x00"]) | st.none(), max_size=9)
+TEXTS = st.lists(
+    st.sampled_from(["", " ", "\n", "x", "X", "y", "z z", "שלום", "\x00", "\u200b ", "\x00a"]) | st.none(),
+    max_size=9,
+)
 
 
 def agreement(symmetric: bool, *, same: float = 1.0, both: bool = False) -> Agreement:
@@ -27,12 +30,12 @@ def worth(pair: Pair, symmetric: bool) -> float:
 def test_each_pair_of_distinct_texts_is_compared_once(texts: list[str | None], symmetric: bool) -> None:
     answers = distinct(texts)
     pairs = to_compare("q", answers, symmetric)
-    d = len({t for t in texts if t and t.strip()})
+    d = len({t for t in texts if t and not is_blank(t)})
     assert len(pairs) == len(set(pairs)) == (d * (d - 1) // 2 if symmetric else d * (d - 1))
     assert len(pairs) <= len(texts) * max(len(texts) - 1, 0)
     assert all(p.question == "q" and p.a != p.b and p.a.strip() and p.b.strip() for p in pairs)
     assert len({frozenset(p[1:]) for p in pairs}) == d * (d - 1) // 2
-    assert answers.empty == sum(not t or not t.strip() for t in texts)
+    assert answers.empty == sum(not t or is_blank(t) for t in texts)
 
 
 @given(TEXTS, st.booleans(), st.sampled_from([0.0, 1.0]))
@@ -42,10 +45,15 @@ def test_all_ordered_pairs_get_their_value(texts: list[str | None], symmetric: b
     table = spread(answers, values, agreement(symmetric, same=same))
     assert table.shape == (len(texts), len(texts))
     for (i, a), (j, b) in product(enumerate(texts), repeat=2):
-        if i == j or not a or not b or not a.strip() or not b.strip():
+        if i == j or not a or not b or is_blank(a) or is_blank(b):
             assert np.isnan(table[i, j])
         else:
             assert table[i, j] == (same if a == b else worth(Pair("q", a, b), symmetric))
+
+
+def test_what_is_blank() -> None:
+    assert all(map(is_blank, ("", " ", "\n", "\x00", "\u200b", "\ufeff \u200e")))
+    assert not any(map(is_blank, ("a", "\x00a", ".", "שלום", "👍")))
 
 
 def test_spread_shows_repeats_and_empty_answers() -> None:

@@ -7,6 +7,7 @@ from itertools import permutations
 from pathlib import Path
 from statistics import fmean
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 import unwaver
 from unwaver.agree import Pair
 from unwaver.agreeing import Comparison, chosen, parse_agreement
+from unwaver.block import block_of
 from unwaver.errors import UsageError
+from unwaver.metrics.pairwise import _clusters, _entropy, _majority
 from unwaver.scoring import score_frame
-from unwaver.table import table_of
+from unwaver.table import complete, table_of
 from unwaver.types import Answer, Group, Item, Score
 
 
@@ -181,3 +184,19 @@ def test_models_that_compare_are_asked_once_and_their_values_kept(
     assert warm.run["spent"]["calls"] == 0
     assert writer.calls == 4
     assert not any(isinstance(s.value, float) and math.isnan(s.value) for s in result)
+
+
+def test_clusters_are_unknown_where_a_verdict_is_missing() -> None:
+    """Of the second question no pair was compared: its answers are not three things said."""
+    rows = [
+        {"group": g, "kind": "paraphrase", "role": "variant" if n else "original", "label": f"{text}{g}"}
+        for g in ("q1", "q2")
+        for n, text in enumerate("abc")
+    ]
+    known = [[None, 1.0, 1.0], [1.0, None, 0.0], [1.0, 0.0, None]]
+    values = pl.Series("agree_bidirectional@0.5", known + [[None] * 3] * 3, dtype=pl.List(pl.Float64))
+    block = block_of(complete(rows).with_columns(values))
+    for metric, expected in ((_clusters, 1.0), (_entropy, 0.0), (_majority, 1.0)):
+        first, second = metric(block).tolist()
+        assert first == pytest.approx(expected)
+        assert math.isnan(second)

@@ -7,6 +7,7 @@ Each pair of distinct texts is compared once; identical ones are worth `Agreemen
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -30,10 +31,15 @@ class Distinct:
         return int(np.count_nonzero(self.place < 0))
 
 
+def is_blank(text: str) -> bool:
+    """Whether nothing is written: white space, control and format characters alone ("\\u200b")."""
+    return all(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") for c in text)
+
+
 def distinct(texts: Sequence[str | None]) -> Distinct:
-    """ "x", "y", "x", " " -> texts ("x", "y"), place [0, 1, 0, -1]. White space alone is empty."""
+    """ "x", "y", "x", " " -> texts ("x", "y"), place [0, 1, 0, -1]."""
     places: dict[str, int] = {}
-    place = [places.setdefault(t, len(places)) if t and t.strip() else -1 for t in texts]
+    place = [places.setdefault(t, len(places)) if t and not is_blank(t) else -1 for t in texts]
     return Distinct(tuple(places), np.array(place, dtype=np.int64))
 
 

@@ -71,8 +71,8 @@ def validate_command(
       unwaver agreement validate --pairs sts.csv --cut 4 --agree rouge1 --agree entail=hf/PATH
       unwaver agreement validate --pairs judged.jsonl --column label=verdict --plot matrix.svg
     """
-    from unwaver.agreeing import parse_agreement
-    from unwaver.judged import corrected_run, read_pairs
+    from unwaver.agreeing import parse_agreements
+    from unwaver.judged import corrected_run, read_pairs, value_of
     from unwaver.validate import spearman_matrix, validate
 
     picture = _format(plot) if plot else None
@@ -83,9 +83,10 @@ def validate_command(
             f"all labels are {'at or above' if labels[0] >= cut else 'below'} {cut:g}",
             hint="give pairs of both sorts, or another --cut",
         )
-    agreements = [parse_agreement(text) for text in agree or FREE]
+    agreements = parse_agreements(agree or FREE)
     place = store or path.with_name(path.name + ".sqlite")
-    values = {a.name: judged.asked(a, place, device, console(quiet=False)) for a in agreements}
+    told = {a.name: judged.asked(a, place, device, console(quiet=False)) for a in agreements}
+    values = {name: [value_of(several) for several in of_pairs] for name, of_pairs in told.items()}
     clusters = [pair.cluster for pair in judged.pairs]
     found = {
         a.name: validate(
@@ -94,7 +95,7 @@ def validate_command(
         for a in agreements
     }
     matrix: dict[str, Sequence[float | None]] = {**values, **judged.accuracies(), "people": labels}
-    corrected = corrected_run(run_path, agreements, values, judged, cut, seed) if run_path else []
+    corrected = corrected_run(run_path, agreements, told, judged, cut, seed) if run_path else []
     if plot and picture:
         _draw(plot, picture, matrix, path)
     document = {

@@ -206,9 +206,14 @@ def _sizes(block: Block) -> tuple[Codes, Codes]:
 
 
 def _several(block: Block, values: Floats) -> Floats:
-    """Null where fewer than two answers are left."""
+    """Null where fewer than two answers are left, or where it is not known of two of them whether they agree."""
     answers = np.bincount(block.group[block.code >= 0], minlength=block.groups)
-    return np.where(answers >= 2, values, np.nan)
+    values = np.where(answers >= 2, values, np.nan)
+    if "bidirectional" not in agreements(block):
+        return values
+    found = pairs(block, "bidirectional")
+    compared = np.bincount(block.group[found.i[found.i != found.j]], minlength=block.groups)
+    return np.where(compared >= answers * (answers - 1), values, np.nan)
 
 
 def _clusters(block: Block) -> Floats:
