@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from unwaver.agree import Pair
-from unwaver.agreeing import PairList, parse_agreement
+from unwaver.agreeing import PairList, check_same_question, parse_agreement
 from unwaver.block import block_of
 from unwaver.errors import DataError, UsageError
 from unwaver.judged import JudgedPair, JudgedPairs, _corrected, read_pairs, value_of
@@ -259,3 +259,13 @@ def test_a_missing_file_and_a_typo_in_the_verb(unwaver: Any) -> None:
     assert done.returncode == 2
     assert "none.csv" in done.stderr
     assert unwaver("agreement", "validat", "--pairs", "none.csv").returncode == 2
+
+
+def test_values_of_another_model_are_not_taken_for_those_of_a_run(tmp_path: Path) -> None:
+    run, rubric = ["entail=hf/A@0.7", "judge=openai/x,rubric={a} or {b}?"], "judge=openai/x,rubric={b} or {a}?"
+    for text in ("entail=hf/A", "entail=hf/A@0.2", "contradict=hf/B", run[1], "rouge1"):
+        check_same_question(parse_agreement(text), run, tmp_path)
+    for text in ("entail=hf/B", rubric):
+        with pytest.raises(UsageError, match="this run was compared by") as error:
+            check_same_question(parse_agreement(text), run, tmp_path)
+        assert "give the command of the run again" in str(error.value.hint)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -90,6 +91,20 @@ def parse_agreements(given: Sequence[str]) -> list[Agreement]:
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"the agreement {twice[0]} is named twice", hint="name it once")
     return found
+
+
+def check_same_question(agreement: Agreement, run: Sequence[str], place: Path) -> None:
+    """Values of a run are known by the name of their agreement: an error where another model, or the same one in
+    other words, would be taken for the one that was asked."""
+    for other in map(parse_agreement, run):
+        if other.name == agreement.name and _question_of(other) != _question_of(agreement):
+            hint = f"leave --agree {agreement.name} out, or give the command of the run again with it"
+            raise UsageError(f"this run was compared by {other.name}={other.model}", file=place, hint=hint)
+
+
+def _question_of(agreement: Agreement) -> tuple[object, ...]:
+    sample = agreement.request(Pair("q", "a", "b")) if agreement.request else None
+    return agreement.model, dict(agreement.options), sample
 
 
 def is_free_text(group: Group) -> bool:

@@ -21,7 +21,7 @@ import polars as pl
 
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.overlap import rouge1_of
-from unwaver.agreeing import PairList, Values
+from unwaver.agreeing import PairList, Values, check_same_question
 from unwaver.ask import ask
 from unwaver.block import Block, block_of
 from unwaver.config import Config
@@ -247,9 +247,12 @@ def corrected_run(
     folder = run_folder([place])
     if folder is None:
         raise DataError("this is no run folder", file=place, hint="give the folder of a run of free text")
+    frames, _, config = read_folder(folder)
+    for agreement in agreements:
+        check_same_question(agreement, config.agree, place)
     lines = [
         _corrected(block, agreement, threshold, values[agreement.name], judged, cut, seed)
-        for block in map(block_of, partition(pl.concat(read_folder(folder)[0])))
+        for block in map(block_of, partition(pl.concat(frames)))
         for agreement in agreements
         if (threshold := compared_by(block).get(agreement.name)) is not None
     ]

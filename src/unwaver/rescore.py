@@ -197,6 +197,10 @@ def read_folder(
             frame = marked(frame, record["until"], number, groups)
         frames.append(seen_apart(frame, seen.get(str(number), ())))
     store.close()
+    from unwaver.agreeing import check_same_question, parse_agreement
+
+    for text in agree:
+        check_same_question(parse_agreement(text), config.agree, place)
     frames = _compared_again(frames, groups, agree or config.agree, judged, place)
     return _rated_again(frames, groups, config, judged), record, config
 
