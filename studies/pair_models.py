@@ -63,6 +63,7 @@ def train(kind: str, base: str, data: Path, out: Path, *, rows: int | None = Non
         DataCollatorWithPadding,
         Trainer,
         TrainingArguments,
+        set_seed,
     )
 
     class Pairs(Dataset[dict[str, Any]]):
@@ -85,6 +86,7 @@ def train(kind: str, base: str, data: Path, out: Path, *, rows: int | None = Non
     if kind == "paraphrase":
         ids = {name: number for number, name in LABELS.items()}
         head = {"num_labels": 2, "id2label": LABELS, "label2id": ids}
+    set_seed(0)  # the new head is drawn when the model is loaded
     # a checkpoint in float16 would be trained in it, thirty times as slow on a CPU
     model = AutoModelForSequenceClassification.from_pretrained(
         base, dtype="float32", ignore_mismatched_sizes=True, **head
