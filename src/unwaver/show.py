@@ -141,8 +141,9 @@ def tables(result: Result) -> Iterator[tuple[str, Result]]:
 def _fitting(lines: Sequence[Sequence[str]], console: Console) -> Iterator[Table]:
     """One table; where the terminal is too narrow, a second one for the counts of what went wrong."""
     parts = [lines]
-    if len(lines[0]) > COLUMNS and _width(_table(lines), console) > console.width:
-        parts = [[line[:COLUMNS] for line in lines], [[line[0], *line[COLUMNS:]] for line in lines]]
+    if len(lines[0]) > COLUMNS and _width(_table(lines, tight=True), console) > console.width:
+        counts = [(line[0], *line[COLUMNS:]) for line in lines]  # the metrics of a relation mostly share them
+        parts = [[line[:COLUMNS] for line in lines], list(dict.fromkeys(counts))]
     return (_fitted(part, console) for part in parts)
 
 

@@ -98,8 +98,10 @@ def test_each_pair_once(unwaver: Any, tmp_path: Path, nli_model: Path) -> None:
 def tiny_causal(tmp_path: Path) -> Path:
     """A random language model with the demo model's parts: small enough to write in a second."""
     transformers = pytest.importorskip("transformers")
+    import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+    torch.manual_seed(0)  # one whose sampled answers are empty at times
     pieces = ["</s>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
     fast = Tokenizer(models.BPE({piece: i for i, piece in enumerate(pieces)}, []))
     fast.pre_tokenizer, fast.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
@@ -126,5 +128,12 @@ def test_a_language_model_writes_beside_labels(unwaver: Any, tmp_path: Path, tin
     assert methods["facts"].startswith("generate")
     shown = unwaver("score", way).stdout
     assert shown.count("relation ") == 1, "one table"
+    narrow = unwaver("score", way, env={"COLUMNS": "60"}).stdout
+    if way == "nucleus":
+        first, counts = narrow.split("relation ")[1:]
+        assert first.count("facts/paraphrase") == 6
+        assert "unreadable" in shown
+        assert "unreadable" in counts
+        assert counts.count("facts/paraphrase") == 1, "what went wrong is said once of a relation"
     again = json.loads(unwaver("score", way, "--json").stdout)
     assert again["scores"] == json.loads(done.stdout)["scores"]
