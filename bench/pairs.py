@@ -2,7 +2,9 @@
 
 Short distinct pairs are those of STS-B, both directions. The pairs of a sampled run are all ordered pairs of the
 answers that the demo model draws to the open questions of the sample: equal answers and pairs of them included, as
-someone would compare them who keeps no list. Imports, model load and weight hash are apart; rounds alternate.
+someone would compare them who keeps no list. Their ratio grows with the replicates, as the share of equal answers
+does, and is another where the model is asked as a chat (the default) or with plain text: both are shown. Imports,
+model load and weight hash are apart; rounds alternate.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from unwaver.store import Store
 
 PAIRS = 600  # unordered
 REPLICATES = 8
+SAMPLING = {"temperature": "0.7", "top_p": "0.9", "max_tokens": "12", "stop": "\\n"}
 ROUNDS = 3
 BARE_BATCHES = (16, 32, 64)
 Texts = Sequence[tuple[str, str]]
@@ -72,8 +75,9 @@ def main() -> None:
     by_loop: Callable[[Texts], float] = lambda pairs: bare(tokenizer, plain, pairs, size)  # noqa: E731
     kept = [compared("short distinct pairs / bare sorted loop", short, ours, by_loop, 0.9)]
     kept.append(compared("short distinct pairs / pipeline pair by pair", short, ours, by_pipeline, 1.8))
-    drawn = sampled_pairs()
-    kept.append(compared("pairs of a sampled run / pipeline pair by pair", drawn, ours, by_pipeline, 5.0))
+    for chat in (True, False):
+        name = f"pairs of a sampled run, {'chat' if chat else 'plain text'}, / pipeline pair by pair"
+        kept.append(compared(name, sampled_pairs(chat), ours, by_pipeline, 5.0))
     sys.exit(0 if all(kept) else 1)
 
 
@@ -83,13 +87,13 @@ def distinct_pairs() -> list[tuple[str, str]]:
     return list(dict.fromkeys(pair for a, b in found[:PAIRS] for pair in ((a, b), (b, a))))
 
 
-def sampled_pairs() -> list[tuple[str, str]]:
+def sampled_pairs(chat: bool) -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as place:
         result = unwaver.run(
             "sample/facts",
             "demo/smollm2",
             replicates=REPLICATES,
-            model_args={"temperature": "0.7", "top_p": "0.9", "max_tokens": "12", "stop": "\\n", "chat": "false"},
+            model_args={**SAMPLING, "chat": str(chat).lower()},
             out=f"{place}/run",
         )
         assert result.folder is not None
