@@ -9,6 +9,11 @@ UNWAVER_MODELS ?= $(abspath $(wildcard ../shared/models))
 UNWAVER_REFERENCE ?= $(abspath $(wildcard ../shared/reference))
 export UNWAVER_DATA UNWAVER_MODELS UNWAVER_REFERENCE
 
+# the two environments that tests need are made side by side
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += --jobs=2
+endif
+
 .PHONY: demo test check bench study clean
 
 demo: $(VENV)/.demo
