@@ -79,9 +79,8 @@ def _share(text: str, of: str) -> float:
 
 def chosen(given: Sequence[str], groups: Iterable[Group]) -> list[Agreement]:
     """Those asked for; two that need nothing where there is free text; none where there is not."""
-    if not any(is_free_text(group) for group in groups):
-        return []
-    return parse_agreements(given or DEFAULT)
+    found = parse_agreements(given or DEFAULT)  # a wrong name is said in any case
+    return found if any(is_free_text(group) for group in groups) else []
 
 
 def parse_agreements(given: Sequence[str]) -> list[Agreement]:

@@ -197,21 +197,23 @@ def read_folder(
             frame = marked(frame, record["until"], number, groups)
         frames.append(seen_apart(frame, seen.get(str(number), ())))
     store.close()
-    from unwaver.agreeing import check_same_question, parse_agreement
-
-    for text in agree:
-        check_same_question(parse_agreement(text), config.agree, place)
-    frames = _compared_again(frames, groups, agree or config.agree, judged, place)
+    frames = _compared_again(frames, groups, agree, config, judged, place)
     return _rated_again(frames, groups, config, judged), record, config
 
 
 def _compared_again(
-    frames: list[pl.DataFrame], groups: Sequence[Group], agree: Sequence[str], judged: Answers, place: Path
+    frames: list[pl.DataFrame],
+    groups: Sequence[Group],
+    agree: Sequence[str],
+    config: Config,
+    judged: Answers,
+    place: Path,
 ) -> list[pl.DataFrame]:
-    """The agreements of a run, from the store where a model was asked."""
-    from unwaver.agreeing import Comparison, chosen
+    """By the agreements that are asked for, or else those of the run; from the store where a model was asked."""
+    from unwaver.agreeing import Comparison, check_same_question, chosen
 
-    for agreement in chosen(agree, groups):
+    for agreement in chosen(agree or config.agree, groups):
+        check_same_question(agreement, config.agree, place)
         comparison = Comparison(agreement, groups, frames)
         if agreement.compare is not None:
             values = comparison.compared(lambda _: None)

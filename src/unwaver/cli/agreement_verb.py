@@ -78,11 +78,7 @@ def validate_command(
     picture = _format(plot) if plot else None
     judged = read_pairs(path, options_from(column, "--column"))
     labels = [pair.label for pair in judged.pairs]
-    if len({label >= cut for label in labels}) < 2:
-        raise UsageError(
-            f"all labels are {'at or above' if labels[0] >= cut else 'below'} {cut:g}",
-            hint="give pairs of both sorts, or another --cut",
-        )
+    _check_both_sorts(labels, cut)
     agreements = parse_agreements(agree or FREE)
     place = store or path.with_name(path.name + ".sqlite")
     told = {a.name: judged.asked(a, place, device, console(quiet=False)) for a in agreements}
@@ -112,6 +108,14 @@ def validate_command(
         click.echo(json.dumps({"version": 1, **document}, ensure_ascii=False))
         return
     _print(document, found, plot)
+
+
+def _check_both_sorts(labels: Sequence[float], cut: float) -> None:
+    if len({label >= cut for label in labels}) < 2:
+        raise UsageError(
+            f"all labels are {'at or above' if labels[0] >= cut else 'below'} {cut:g}",
+            hint="give pairs of both sorts, or another --cut",
+        )
 
 
 def _format(plot: Path) -> Literal["svg", "png", "pdf"]:

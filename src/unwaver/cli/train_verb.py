@@ -13,8 +13,6 @@ from unwaver.cli.run_verb import console, pairs
 if TYPE_CHECKING:
     from unwaver.train.finetune import Made
 
-ALL = "*"
-
 
 @click.command("train")
 @click.argument("tasks", nargs=-1, required=True)
@@ -153,6 +151,8 @@ def _whole(text: str) -> int:
 
 def by_task(values: Sequence[str]) -> dict[str, str]:
     """("calm", "wic=plain") -> {"*": "calm", "wic": "plain"}; a path may hold a = of its own."""
+    from unwaver.train.setup import ALL
+
     found = {}
     for value in values:
         task, equals, rest = value.partition("=")

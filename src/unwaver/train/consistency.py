@@ -57,13 +57,13 @@ def variants_of(
                 ]
                 if made:
                     found.setdefault(n, []).append(made)
-    return {n: _drawn(_drawn(several, random), random) for n, several in sorted(found.items())}
+    return {n: _one_of(_one_of(several, random), random) for n, several in sorted(found.items())}
 
 
 _T = TypeVar("_T")
 
 
-def _drawn(several: Sequence[_T], random: np.random.Generator) -> _T:
+def _one_of(several: Sequence[_T], random: np.random.Generator) -> _T:
     return several[int(random.integers(len(several)))]
 
 
