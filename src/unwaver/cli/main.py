@@ -127,13 +127,15 @@ def _interrupt(*_: object) -> NoReturn:
 def _fail(error: UnwaverError, code: int, as_json: bool) -> NoReturn:
     from unwaver.show import safe  # a message may quote what a file or a server says
 
-    if as_json:
-        import json
+    try:
+        if as_json:
+            import json
 
-        try:
-            print(json.dumps({"version": 1, "error": error.as_dict()}, ensure_ascii=False), flush=True)
-        except OSError:
-            _discard_output()
+            print(json.dumps({"version": 1, "error": error.as_dict()}, ensure_ascii=False))
+        if sys.stdout is not None:  # what a full disk did not take is still held
+            sys.stdout.flush()
+    except OSError:
+        _discard_output()
     print(f"unwaver: {safe(str(error))}", file=sys.stderr)
     if error.hint:
         print(f"         {safe(error.hint)}", file=sys.stderr)
