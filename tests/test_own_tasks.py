@@ -49,7 +49,7 @@ def test_two_tasks_in_a_file(tmp_path):
     path = write(tmp_path, GOOD + '[nli2]\nlike = "snli"\n')
     with pytest.raises(DataError, match="it has 2 tasks: mood, nli2") as error:
         open_task(path)
-    assert f"--task {path}:mood" in error.value.hint
+    assert f"say which: {path}:mood" in error.value.hint
     assert open_task(f"{path}:nli2").fields == ("premise", "hypothesis")
     assert open_task(f"{path}:nli2").name == "nli2"
     with pytest.raises(DataError, match=r"no task \[mod\]") as error:

@@ -90,14 +90,14 @@ class Library:
                 if (folder / relative).is_dir():
                     yield from sorted(p for p in (folder / relative).iterdir() if p.is_file())
 
-    def missing(self, name: str, looked_for: str) -> DataError:
+    def missing(self, name: str, looked_for: str, how: str = "give --fetch to get") -> DataError:
         if self.folders and not self.folders[0].is_dir():
             message = f"no folder {self.folders[0]}, where {looked_for} was looked for"
         else:
             places = ", ".join(map(str, (*self.folders, self.cache)))
             message = f"not found: {looked_for}, looked for in {places}"
         home = self._home(name)
-        fetch = "" if home is None else f", or give --fetch to get it from {home[1]}"
+        fetch = "" if home is None else f", or {how} it from {home[1]}"
         place = (self.folders or (Path("DIR"),))[0] / name
         hint = f"put it there as {place}, give --data-dir DIR or set UNWAVER_DATA (the folder above {name}){fetch}"
         return DataError(message, hint=hint, file=place if self.folders else None)

@@ -38,13 +38,13 @@ def open_task(name: str) -> Task:
         return built_in()[name]
     file, _, wanted = name.partition(":") if ".toml:" in name else (name, "", "")
     if not file.endswith(".toml"):
-        hint = f"{near(name, built_in())}; a task of your own is a file: --task my.toml"
+        hint = f"{near(name, built_in())}; a task of your own is a file: my.toml"
         raise UsageError(f"unknown task {name!r}", hint=hint)
     tasks = read_tasks(Path(file))
     if wanted and wanted not in tasks:
         raise DataError(f"there is no task [{wanted}]", file=file, hint=near(wanted, tasks))
     if not wanted and len(tasks) > 1:
-        hint = f"say which: --task {file}:{next(iter(tasks))}"
+        hint = f"say which: {file}:{next(iter(tasks))}"
         raise DataError(f"it has {len(tasks)} tasks: {', '.join(tasks)}", file=file, hint=hint)
     return tasks[wanted or next(iter(tasks))]
 

@@ -66,9 +66,8 @@ def labelled(
         hint = f"--train-split {others[0]}, or the path of a file; here is {', '.join(others)}"
         message = f"{task.name} has no file of the split {split} in {' or '.join(folders)}"
         raise DataError(message, hint=hint)
-    raise files.missing(
-        f"{folders[0]}/{split}.tsv", f'a file with "{split}" in its name in {" or ".join(folders)}'
-    )
+    looked_for = f'a file with "{split}" in its name in {" or ".join(folders)}'
+    raise files.missing(f"{folders[0]}/{split}.tsv", looked_for, how="get")
 
 
 def _folders(task: Task) -> tuple[str, ...]:
