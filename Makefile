@@ -32,7 +32,7 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev $(VENV)-lm-eval/.done
 	$(BIN)/python bench/run.py
 
-# trains and evaluates the models of docs/results.md: one to two hours on two cores; stopped, it goes on
+# trains and evaluates the models of docs/results.md: about two hours on two cores; stopped, it goes on
 study: $(VENV)/.dev
 	$(BIN)/unwaver study studies/results.toml --device cpu --workers 2
 
