@@ -134,11 +134,19 @@ _LISTED = re.compile(
     rf"{_EDGE}(?:{_BRACKETED.format('a')}(?!\s+(?:is|are|and|or|can|cannot)\b)"
     r"|(?P<b>[A-Za-z])[*_`]*(?:[).:](?=\s|$|[*_`])|\s+[-–—]\s|(?=\n)))"
 )
-_NOT = r"(?<!\bnot )(?<!n't )(?<!n’t )"
-_NAMED = re.compile(rf"{_NOT}\b(?i:option|choice|letter)s?\s+(?:{_BRACKETED.format('a')}|(?P<b>{_LETTER}))")
-_MENTIONED = re.compile(  # after "option" only where that was negated, else _NAMED has it
-    rf"{_NOT}(?<!option )(?<!choice )(?<!letter )"
-    rf"(?:{_BRACKETED.format('a')}|(?<![\w'’.-])(?P<b>[B-HJ-Z]|A{_NO_WORD})(?![\w'’]|[.-]\w))"
+_NAMED = re.compile(rf"\b(?i:option|choice|letter)s?\s+(?:{_BRACKETED.format('a')}|(?P<b>{_LETTER}))")
+_MENTIONED = re.compile(rf"{_BRACKETED.format('a')}|(?<![\w'’.-])(?P<b>[B-HJ-Z]|A{_NO_WORD})(?![\w'’]|[.-]\w)")
+# before a letter that is ruled out: "not", "can't be", "neither (A) nor", "is never the option"
+_RULED_OUT = re.compile(
+    r"(?:\b(?:not|never|cannot|neither|nor)|n['’]t)"
+    rf"(?:\s+(?:be|is|the|an?|necessarily|really|options?|choices?|letters?|answer))*\s+{_EDGE}$",
+    re.IGNORECASE,
+)
+_NEAR = 60  # characters before a letter in which it is ruled out
+# after a letter: "B? No, C.", "B is not right", "(B) can't be"
+_TAKEN_BACK = re.compile(
+    rf"[)\]]?{_EDGE}(?:\?|\s*(?:(?:is|was|can|could|does)(?:\s+(?:not|never)|n['’]t)|cannot|can['’]t)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -151,12 +159,23 @@ def _letter(text: str) -> str | None:
     lines = [_found(_ALONE.fullmatch(line.strip())) for line in (_first_line(text), _last_line(text))]
     if any(lines):
         return _one(letter for letter in lines if letter)
-    if at_cue := _AT_CUE.match(_after_cue(text) or ""):
+    at_cue = _AT_CUE.match(_after_cue(text) or "")
+    if at_cue and not _TAKEN_BACK.match(at_cue.string, at_cue.end()):
         return None if _ANOTHER.match(at_cue.string, at_cue.end()) else _found(at_cue)
-    if letter := _found(_LISTED.match(text)):
-        return None if _is_list(text) else letter
-    named = {_group(match) for match in _NAMED.finditer(text)}
-    return _one(named or {_group(match) for match in _MENTIONED.finditer(text)})
+    listed = _LISTED.match(text)
+    if listed and not _TAKEN_BACK.match(text, listed.end()):
+        return None if _is_list(text) else _group(listed)
+    return _one(_told(_NAMED, text) or _told(_MENTIONED, text))
+
+
+def _told(pattern: re.Pattern[str], text: str) -> set[str]:
+    """The letters that are given, not those that are ruled out or taken back."""
+    return {
+        _group(match)
+        for match in pattern.finditer(text)
+        if not _RULED_OUT.search(text, max(0, match.start() - _NEAR), match.start())
+        and not _TAKEN_BACK.match(text, match.end())
+    }
 
 
 def _one(letters: Iterable[str]) -> str | None:
@@ -181,7 +200,8 @@ def _is_list(text: str) -> bool:
 
 # --- numbers ------------------------------------------------------------------------------------------------
 
-_FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(\d+)\s*\}\s*\{\s*(\d+)\s*\}")
+_FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*([-−]?)\s*(\d+)\s*\}\s*\{\s*(\d+)\s*\}")
+_LATEX_TIMES = re.compile(r"\\(?:times|cdot)\b")
 _LATEX_SPACE = re.compile(r"(?<=\d)(?:\{,\}|\\[,;!]\s?|\\\s)(?=\d{3})")
 _LATEX_SIGN = re.compile(r"\\([%$])")
 _DIGITS = Context(prec=50)
@@ -200,8 +220,9 @@ def _number(text: str) -> str | None:
 
 
 def _plain_numbers(text: str) -> str:
-    r"""Out of LaTeX: "\frac{3}{4}" -> "3/4", "1{,}000" -> "1,000", "5\%" -> "5%"."""
-    return _LATEX_SIGN.sub(r"\1", _LATEX_SPACE.sub(",", _FRACTION.sub(r"\1/\2", text)))
+    r"""Out of LaTeX: "\frac{3}{4}" -> "3/4", "1{,}000" -> "1,000", "2 \times 10^{3}" -> "2 × 10^{3}"."""
+    text = _LATEX_TIMES.sub("×", _FRACTION.sub(r"\1\2/\3", text))
+    return _LATEX_SIGN.sub(r"\1", _LATEX_SPACE.sub(",", text))
 
 
 def _after_hashes(text: str) -> str | None:

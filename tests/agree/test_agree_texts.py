@@ -129,6 +129,19 @@ def test_normalise_twice_is_normalise_once(text: str) -> None:
         ("5/0", ["5"]),
         ("The 1st of 12.", ["1", "12"]),
         (".5", ["0.5"]),
+        ("10 000 people, 1,00,000 or 12 345 678", ["10000", "100000", "12345678"]),
+        ("1.000,5 and 1.000.000 but 3,14", ["1000.5", "1000000", "3", "14"]),
+        ("½, 1½, -1¼ and ⅓", ["0.5", "1.5", "-1.25", "0." + 50 * "3"]),
+        ("1 3/4 cups in 2020 3/4 of a pound", ["1.75", "2020", "0.75"]),
+        ("6.02×10^23, 1.5 x 10^-3, 10⁶, 2 · 10⁻³, 10^{3}", ["6.02E+23", "0.0015", "1000000", "0.002", "1000"]),
+        ("2^10 and 2**3 but 3 × 4", ["1024", "8", "3", "4"]),
+        ("1e5kg", ["100000"]),
+        ("0x10 and 0xFF", ["16", "255"]),
+        ("$2M, £5m, €1.5bn, 2M, $2 more", ["2000000", "5000000", "1500000000", "2", "2"]),
+        ("nineteen eighty-four, twenty twenty-four", ["1984", "2024"]),
+        ("nineteen hundred, two thousand twenty-four", ["1900", "2024"]),
+        ("two five", ["2", "5"]),
+        ("0^-1", []),
     ],
 )
 def test_numbers(text: str, expected: list[str]) -> None:
@@ -147,6 +160,14 @@ def test_the_last_number_or_all() -> None:
     assert value(numeric(every=True), "3 + 4 = 7", "It is seven.") == 0.0
     assert value(numeric(every=True), "two and 3", "3 and 2") == 1.0
     assert numeric(every=True).name == "numeric_all"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [("10 000", "25 000"), ("1.000,5", "2.000,5"), ("1½", "1¼"), ("6.02×10^23", "1.5×10^23"), ("0x10", "0x20")],
+)
+def test_a_part_of_a_number_is_not_taken_for_it(a: str, b: str) -> None:
+    assert values(numeric(), (a, b), (a, a)) == [0.0, 1.0]
 
 
 def test_no_number_cannot_be_told() -> None:
