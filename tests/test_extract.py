@@ -260,12 +260,13 @@ def test_a_regular_expression_that_takes_for_ever(monkeypatch: pytest.MonkeyPatc
     assert "repeats inside repeats" in caught.value.hint
 
 
-@pytest.mark.parametrize("spec", ["", "numbr", "text:x", "json:", "regex:", "regexp:x", "Number"])
+@pytest.mark.parametrize("spec", ["", "numbr", "text:x", "json:", "regex", "regex:", "regexp:x", "Number"])
 def test_unknown_ways(spec: str) -> None:
     with pytest.raises(UsageError, match="no way of reading an answer") as caught:
         reader(spec)
     assert caught.value.hint is not None
     assert "last_line, letter, number, json" in caught.value.hint
+    assert ("a pattern is missing" in caught.value.hint) == (spec in ("regex", "regex:"))
 
 
 def test_broken_ways() -> None:

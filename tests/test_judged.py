@@ -42,7 +42,7 @@ def test_values_of_pairs(tmp_path: Path) -> None:
     path = written(tmp_path / "p.jsonl", ROWS)
     assert values(path, "exact") == [0, 0, 0, 0, 1, 0]
     assert values(path, "rouge1") == pytest.approx([0.5, 0, 0.5, 2 / 3, 1, 0.5])
-    assert values(path, "numeric") == [None, None, 1, 0, 1, None]
+    assert values(path, "numeric") == [None, None, 1, 0, None, None], "no number, be the texts the same or not"
 
 
 def test_both_directions_are_averaged_and_the_best_alternative_counts(tmp_path: Path) -> None:
@@ -98,6 +98,14 @@ def test_a_rubric_may_hold_commas_and_an_at() -> None:
     found = parse_agreement("judge=openai/x,rubric=Are {a} and {b} the same, Yes or No? Write to me@home, please.")
     assert found.model == "openai/x"
     assert found.threshold == parse_agreement("judge=openai/x").threshold
+    local = parse_agreement("judge=openai/x,base_url=http://localhost:8000/v1,rubric={a} is {b}@0.7")
+    assert local.options["base_url"] == "http://localhost:8000/v1", "a judge may have a server of its own"
+    assert local.threshold == 0.7
+    with pytest.raises(UsageError, match="agreement judge has no option 'base_ulr'"):
+        parse_agreement("judge=openai/x,base_ulr=http://localhost:8000/v1")
+    with pytest.raises(UsageError, match="@0.9 comes last") as error:
+        parse_agreement("bertscore=/nowhere@0.9,layer=5")
+    assert error.value.hint == "--agree bertscore=/nowhere,option=value@0.9"
     barred = parse_agreement("judge=openai/x,rubric={a} or {b}, is it one?@0.7")
     assert barred.threshold == 0.7
 
@@ -160,7 +168,7 @@ def test_validate_on_the_command_line(unwaver: Any, tmp_path: Path) -> None:
         said = [v is not None and v >= entry["threshold"] for v in seen]
         assert entry["kappa"] == pytest.approx(cohen_kappa_score(people, said))
         assert sum(entry["confusion"][c] for c in entry["confusion"] if c.count("_") == 1) == 6
-    assert found["agreements"]["numeric"]["unknown"] == 3
+    assert found["agreements"]["numeric"]["unknown"] == 4
     assert found["spearman"]["names"][-1] == "people"
     assert "<svg" in (tmp_path / "m.svg").read_text()
     shown = unwaver("agreement", "validate", "--pairs", path, "--agree", "rouge1@0.6")

@@ -143,9 +143,14 @@ def test_names_of_scorers() -> None:
     assert parse_scorer("bleurt=owner/name").model == "regression/owner/name"
     assert parse_scorer("bleurt=hf/owner/name").model == "regression/owner/name"
     assert parse_scorer("judge=openai/x").model == "openai/x"
-    for twice in (["a=x", "a=y"], ["rouge1=x"]):
-        with pytest.raises(UsageError, match="named twice"):
-            parse_scorers(twice)
+    with pytest.raises(UsageError, match="named twice"):
+        parse_scorers(["a=x", "a=y"])
+    with pytest.raises(UsageError, match="accuracy_rouge1 is unwaver's own"):
+        parse_scorers(["rouge1=x"])
+    local = parse_scorer("judge=openai/x,base_url=http://localhost:8000/v1,timeout=5")
+    assert (local.model, local.options) == ("openai/x", {"base_url": "http://localhost:8000/v1", "timeout": 5.0})
+    with pytest.raises(UsageError, match="openai/x has no option 'base_ulr'"):
+        parse_scorer("judge=openai/x,base_ulr=http://localhost")
 
 
 def test_a_classifier_is_no_scorer(nli_model: Path) -> None:

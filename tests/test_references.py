@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from unwaver.agree.overlap import rouge1_of as rouge1
 from unwaver.files import read_rows
-from unwaver.references import Pair, Referenced, accurate, accurate_all
+from unwaver.references import Pair, Referenced, accurate, accurate_all, contains
 from unwaver.suites import truthfulqa
 
 Library = Callable[[str, str], float]
@@ -134,6 +134,30 @@ def test_agreement_with_people(data: Path) -> None:
     own = [r for r, w in zip(right, written, strict=True) if not w]
     assert sum(right) / len(right) == pytest.approx(0.805, abs=0.0005)
     assert (len(own), sum(own) / len(own)) == (13_572, pytest.approx(0.682, abs=0.0005))
+
+
+@pytest.mark.parametrize(
+    ("text", "true", "right"),
+    [
+        ("It is the Pacific Ocean.", "pacific", True),
+        ("Pacifica", "pacific", False),
+        ("A", "A", True),
+        ("(a).", "A", True),
+        ("B", "A", False),
+        ("A dog", "A", False),
+        ("It is -3.", "-3", True),
+        ("3", "-3", False),
+        ("15", "1.5", False),
+        ("It is 1.5 m", "1.5", True),
+        ("1000", "1,000", True),
+        ("on July 4, 1776", "July 4 1776", True),
+        ("COVID-19", "covid-19", True),
+        ("?", "", False),
+        ("?", "?", False),
+    ],
+)
+def test_a_right_answer_stands_in_the_text(text: str, true: str, right: bool) -> None:
+    assert contains(text, (true,)) == right
 
 
 def human_judgements(data: Path) -> tuple[list[Referenced], list[bool]]:

@@ -24,6 +24,7 @@ from unwaver import registry
 from unwaver.agree import AGREEMENTS, Agreement, Pair
 from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
 from unwaver.errors import UsageError, near
+from unwaver.models import model_options
 from unwaver.panel import Respondent
 from unwaver.stats import estimate
 from unwaver.types import Answer, Group
@@ -52,17 +53,35 @@ def parse_agreement(text: str) -> Agreement:
     module, _, attribute = AGREEMENTS[name].partition(":")
     make = getattr(import_module(module), attribute)
     given = {key.strip(): value for key, _, value in (option.partition("=") for option in options)}
-    bound = registry.bind(make, given, f"the agreement {name}")
     if "model" in inspect.signature(make).parameters:
         if not equals or not model:
             raise UsageError(f"the agreement {name} asks a model", hint=f"--agree {name}=hf/PATH")
-        prefix = _PROVIDERS.get(name, "")
-        agreement: Agreement = make(model if model.startswith(prefix) else prefix + model, **bound)
+        agreement = _asking(make, name, model, given)
     elif equals:
         raise UsageError(f"the agreement {name} asks no model", hint=f"--agree {name}")
     else:
-        agreement = make(**bound)
+        agreement = make(**registry.bind(make, given, f"the agreement {name}"))
     return replace(agreement, threshold=_share(bar, text)) if at else agreement
+
+
+def _asking(make: Callable[..., Agreement], name: str, model: str, given: Mapping[str, str]) -> Agreement:
+    """Options that are not of the agreement are those of its model: judge=openai/NAME,base_url=http://…"""
+    if "@" in model and _is_share(model.rpartition("@")[2]):
+        before, _, bar = model.rpartition("@")
+        raise UsageError(
+            f"agreement {name}: @{bar} comes last", hint=f"--agree {name}={before},option=value@{bar}"
+        )
+    prefix = _PROVIDERS.get(name, "")
+    model = model if model.startswith(prefix) else prefix + model
+    known = inspect.signature(make).parameters
+    of_model = model_options(model, {key: value for key, value in given.items() if key not in known})
+    own = {key: value for key, value in given.items() if key not in of_model}
+    agreement = make(model, **registry.bind(make, own, f"the agreement {name}"))
+    return replace(agreement, options={**agreement.options, **of_model})
+
+
+def _is_share(text: str) -> bool:
+    return bool(re.fullmatch(r"[01]?(?:\.\d+)?", text)) and bool(text)
 
 
 def _share(text: str, of: str) -> float:
@@ -198,21 +217,27 @@ class Comparison(PairList):
     def summary(self, values: Values) -> dict[str, object]:
         """What a reader must know: how many pairs, how many could not be told, and how sure the comparer is."""
         every = [question for found in self._found for question in found]
+        answers = {pair for question in every for pair in _pairs_among(question, question.answers, self.agreement)}
         return {
             "name": self.agreement.name,
             "model": self.agreement.model,
             "threshold": self.agreement.threshold,
             "pairs": len(self.pairs),
             "failed": len(self.pairs) - len(values),
-            "not_told": sum(value is None for value in values.values()),
+            "answer_pairs": len(answers),
+            "not_told": sum(pair in values and values[pair] is None for pair in answers),
             **own_consistency(every, self.agreement, values),
         }
 
 
 def _pairs_of(question: Question, agreement: Agreement) -> Iterator[Pair]:
     """What has to be compared: the answers, and the questions among themselves."""
-    yield from to_compare(question.text, question.answers, agreement.symmetric)
-    yield from to_compare(question.text, question.wordings, agreement.symmetric)
+    yield from _pairs_among(question, question.answers, agreement)
+    yield from _pairs_among(question, question.wordings, agreement)
+
+
+def _pairs_among(question: Question, texts: Distinct, agreement: Agreement) -> list[Pair]:
+    return to_compare(question.text, texts, agreement.symmetric, agreement.compares_identical)
 
 
 def pair_id(agreement: Agreement, pair: Pair) -> str:
@@ -232,7 +257,7 @@ def with_values(
     }
     for question in found:
         for column, texts in zip(columns.values(), (question.answers, question.wordings), strict=True):
-            wanted = to_compare(question.text, texts, agreement.symmetric)
+            wanted = _pairs_among(question, texts, agreement)
             table = spread(texts, [values.get(pair) for pair in wanted], agreement)
             for row, line in zip(question.rows, table, strict=True):
                 column[row] = [None if np.isnan(x) else float(x) for x in line]

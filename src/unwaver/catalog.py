@@ -96,6 +96,7 @@ ABOUT = {
     "bertscore": "F1 of BERTScore by any encoder: it compares answers, it is not a model to test",
     "embedding": "cosine of mean-pooled embeddings: a judge, not a model to test",
     "fooling": "r_r@k, r_s@k, js_…, sigma_…: share of items that a paraphrase turns",
+    "regression": "a model with one number as its output: a scorer, not a model to test",
     "hf": "a Hugging Face hub id or a local model folder",
     "openai": "a model on any OpenAI-compatible server: --model-arg base_url=…",
     "predictions": "a file of answers made elsewhere",

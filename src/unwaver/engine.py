@@ -109,10 +109,8 @@ class Run:
     @cached_property
     def agreements(self) -> list[Agreement]:
         """How free text is compared; a model that cannot be opened is told before anything is asked."""
-        from unwaver.agreeing import chosen, parse_agreement
+        from unwaver.agreeing import chosen
 
-        for text in self.config.agree:
-            parse_agreement(text)
         found = chosen(self.config.agree, self.groups)
         for agreement in found:
             if agreement.model:
@@ -127,7 +125,7 @@ class Run:
 
         found = parse_scorers(self.config.scorers)
         for scorer in found:
-            open_judge(self.config, scorer.model).close()
+            open_judge(self.config, scorer.model, scorer.options).close()
         return found
 
     @property
@@ -271,7 +269,7 @@ class Run:
 
         for scorer in self.scorers:
             rating = Rating(scorer, self.groups, frames)
-            model = open_judge(self.config, scorer.model)
+            model = open_judge(self.config, scorer.model, scorer.options)
             frames = rating.frames_with(self._compared(model, scorer.name, rating.plan, store, spent))
         return frames
 

@@ -45,8 +45,9 @@ def reader(spec: str) -> Reader:
     if name == "regex" and rest:
         return _guarded(_regex_reader(rest))
     known = ", ".join([*_PLAIN, "json", "json:FIELD", "regex:PATTERN"])
-    likely = near(name, [*_PLAIN, "json", "regex"])
-    hint = f"{likely} known: {known}" if likely.startswith("did") and not colon else f"known: {known}"
+    likely = "a pattern is missing;" if name == "regex" else near(name, [*_PLAIN, "json", "regex"])
+    helps = likely.startswith(("a ", "did")) and (not colon or name == "regex")
+    hint = f"{likely} known: {known}" if helps else f"known: {known}"
     raise UsageError(f"no way of reading an answer is called {spec!r}", hint=hint)
 
 

@@ -69,7 +69,7 @@ class JudgedPairs:
         """What the agreement has to compare: distinct texts, both directions where these differ."""
         for pair in self.pairs:
             for b in pair.b:
-                if pair.a != b:
+                if pair.a != b or agreement.compares_identical:
                     yield Pair(pair.question, pair.a, b)
                     if not agreement.symmetric:
                         yield Pair(pair.question, b, pair.a)
@@ -131,7 +131,7 @@ def value_of(several: Directions) -> float | None:
 
 
 def _both_ways(question: str, a: str, b: str, agreement: Agreement, values: Values) -> Directions:
-    if a == b:
+    if a == b and not agreement.compares_identical:
         return (agreement.same,)
     one = values.get(Pair(question, a, b))
     if agreement.symmetric or one is None:

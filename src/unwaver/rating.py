@@ -2,7 +2,8 @@
 
     --scorer bleurt=PATH-OR-HUB-ID    any regression model: right where the greatest value with a true reference is
                                       above the greatest with a false one
-    --scorer judge=openai/NAME        any model, asked in words whether the answer is right
+    --scorer judge=openai/NAME        any model, asked in words whether the answer is right; with its options:
+                                      judge=openai/NAME,base_url=http://…
 
 What comes out is a column right_<scorer>: 1, 0, or null where it cannot be told. An empty answer is wrong.
 """
@@ -13,19 +14,21 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import polars as pl
 
 from unwaver.agree.asked import chosen
 from unwaver.errors import UsageError
+from unwaver.models import model_options
 from unwaver.panel import Respondent
 from unwaver.references import Referenced, accurate_all
 from unwaver.types import Answer, Group, Item, Request
 
 RIGHT = "right_"  # what the names of the columns begin with
 JUDGE = "judge"
+RESERVED = ("rouge1", "contains")
 CHOICES, WORDS = ("wrong", "right"), ("No", "Yes")
 
 
@@ -33,6 +36,7 @@ CHOICES, WORDS = ("wrong", "right"), ("No", "Yes")
 class Scorer:
     name: str  # the <scorer> in accuracy_<scorer>
     model: str  # "provider/name"
+    options: Mapping[str, object] = field(default_factory=dict)  # what the model is opened with
 
 
 class Held(NamedTuple):
@@ -45,22 +49,28 @@ class Held(NamedTuple):
 
 def parse_scorer(text: str) -> Scorer:
     """ "bleurt=PATH" -> the regression model at PATH; "judge=hf/PATH" -> a model that is asked in words."""
-    name, equals, model = text.partition("=")
+    first, *options = re.split(r",(?=\s*\w+=)", text)
+    name, equals, model = first.partition("=")
     if not equals or not model or not re.fullmatch(r"\w+", name) or name == "by":
         hint = "--scorer NAME=PATH of a regression model, or --scorer judge=hf/PATH"
         raise UsageError(f"found the scorer {text!r}, expected NAME=MODEL", hint=hint)
-    if name == JUDGE:
-        return Scorer(name, model)
-    path = model.removeprefix("regression/").removeprefix("hf/")
-    return Scorer(name, f"regression/{path}")
+    if name in RESERVED:
+        hint = f"--scorer {name}_own=PATH, or any other name"
+        raise UsageError(f"accuracy_{name} is unwaver's own", hint=hint)
+    if name != JUDGE:
+        path = model.removeprefix("regression/").removeprefix("hf/")
+        model = f"regression/{path}"
+    given = {key.strip(): value for key, _, value in (option.partition("=") for option in options)}
+    found = model_options(model, given)
+    if unknown := [key for key in given if key not in found]:
+        raise UsageError(f"{model} has no option {unknown[0]!r}", hint=f"--scorer {name}={model}")
+    return Scorer(name, model, found)
 
 
 def parse_scorers(given: Sequence[str]) -> list[Scorer]:
     found = [parse_scorer(text) for text in given]
     names = [scorer.name for scorer in found]
-    if twice := [
-        name for name in (*names, "rouge1", "contains") if [*names, "rouge1", "contains"].count(name) > 1
-    ]:
+    if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"the scorer {twice[0]} is named twice", hint="every scorer needs a name of its own")
     return found
 

@@ -8,10 +8,12 @@ How close a text is to a reference is any function of pairs: ROUGE-1 (R1-A), or 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from unwaver.agree.exact import normalise
+from unwaver.agree.numeric import numbers
 
 
 class Referenced(NamedTuple):
@@ -69,7 +71,22 @@ def _closest(values: Iterable[float | None]) -> float | None:
 def contains(text: str, true: Sequence[str]) -> bool:
     """Whether a right answer stands in the text, whole words, case, marks and articles aside.
 
-    "It is the Pacific Ocean.", ("pacific",) -> True; "Pacifica", ("pacific",) -> False
+    "It is the Pacific Ocean.", ("pacific",) -> True; "Pacifica", ("pacific",) -> False. Numbers keep their sign
+    and point: "3", ("-3",) -> False. "A", ("A",) -> True, though A is an article.
     """
     words = f" {normalise(text)} "
-    return any(f" {form} " in words for form in map(normalise, true) if form)
+    return any(_stands(answer, text, words) for answer in true)
+
+
+def _stands(answer: str, text: str, words: str) -> bool:
+    form = normalise(answer)
+    if not form:  # an article alone, or marks: only the whole text can be it
+        return bool(_bare(answer)) and _bare(answer) == _bare(text)
+    if f" {form} " not in words:
+        return False
+    here = {number.value for number in numbers(text)}
+    return all(number.value in here for number in numbers(answer))
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"^\W+|\W+$", "", text.casefold())

@@ -197,7 +197,7 @@ def read_folder(
             frame = marked(frame, record["until"], number, groups)
         frames.append(seen_apart(frame, seen.get(str(number), ())))
     store.close()
-    frames = _compared_again(frames, groups, agree, config, judged, place)
+    frames, record["agreements"] = _compared_again(frames, groups, agree, config, judged, place)
     return _rated_again(frames, groups, config, judged), record, config
 
 
@@ -208,10 +208,11 @@ def _compared_again(
     config: Config,
     judged: Answers,
     place: Path,
-) -> list[pl.DataFrame]:
+) -> tuple[list[pl.DataFrame], list[dict[str, object]]]:
     """By the agreements that are asked for, or else those of the run; from the store where a model was asked."""
     from unwaver.agreeing import Comparison, check_same_question, chosen
 
+    summaries = []
     for agreement in chosen(agree or config.agree, groups):
         check_same_question(agreement, config.agree, place)
         comparison = Comparison(agreement, groups, frames)
@@ -223,7 +224,8 @@ def _compared_again(
                 hint = f"give the command of the run again with --agree {agreement.name}=…: only that is asked"
                 raise UsageError(f"this run has no values of {agreement.name}", file=place, hint=hint)
         frames = comparison.frames_with(values)
-    return frames
+        summaries.append(comparison.summary(values))
+    return frames, summaries
 
 
 def _rated_again(

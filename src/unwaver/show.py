@@ -253,12 +253,14 @@ def _about_agreements(result: Result) -> list[str]:
         if told["failed"]:
             lines.append(f"{name}: {told['failed']:,} of {told['pairs']:,} pairs were not compared")
         if told["not_told"]:
-            lines.append(f"{name}: of {told['not_told']:,} of {told['pairs']:,} pairs it can tell nothing")
+            lines.append(
+                f"{name}: of {told['not_told']:,} of {told['answer_pairs']:,} pairs of answers it can tell nothing"
+            )
         if told["name"] == "judge" and told["own_consistency"] is not None:
             low, high = told["own_interval"]
             lines.append(
                 f"{name} says the same in both orders of {percent(told['own_consistency'])} % "
-                f"[{percent(low)} – {percent(high)}] of {told['own_pairs']:,} pairs"
+                f"[{percent(low)} – {percent(high)}] of {told['own_pairs']:,} pairs of answers"
             )
     return lines
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unwaver.agree import Agreement, Pair
+from unwaver.agree.numeric import numeric
 from unwaver.agree.pairs import distinct, is_blank, spread, swap_agreement, to_compare
 
 TEXTS = st.lists(
@@ -49,6 +50,18 @@ def test_all_ordered_pairs_get_their_value(texts: list[str | None], symmetric: b
             assert np.isnan(table[i, j])
         else:
             assert table[i, j] == (same if a == b else worth(Pair("q", a, b), symmetric))
+
+
+def test_identical_texts_are_compared_where_nothing_can_be_told_of_some() -> None:
+    """Two texts without a number agree in none: only what has one is worth 1."""
+    answers = distinct(["no way", "no way", "7", "7", "seven"])
+    pairs = to_compare("q", answers, symmetric=True, identical=True)
+    assert len(pairs) == 3 + 3
+    assert numeric().compare is not None
+    table = spread(answers, numeric().compare(pairs), numeric())
+    assert np.isnan(table[0, 1])
+    assert np.isnan(table[0, 2])
+    assert (table[2, 3], table[2, 4]) == (1.0, 1.0)
 
 
 def test_what_is_blank() -> None:

@@ -4,7 +4,8 @@
     exact … entities     nothing but the two texts: `compare` gives the values
     bertscore … judge    a model: `request` is what it is asked about a pair, `value` reads what it says
 
-Identical texts are never compared: they are worth `same`. `pairs` says which pairs are left.
+Identical texts are never compared: they are worth `same`, but where nothing can be told of some texts at all
+(`compares_identical`). `pairs` says which pairs are left.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ class Agreement:
     name: str  # the <agreement> in Cons_<agreement>
     symmetric: bool  # else both directions are asked
     better: Literal["high", "low"]
-    same: float  # what two identical texts are worth
+    same: float  # what two identical texts are worth; where they are compared, the most they are worth
     threshold: float
     compare: Callable[[Sequence[Pair]], list[float | None]] | None = None  # needs no model
+    compares_identical: bool = False  # a text without a number has none in common with itself
     model: str = ""  # "provider/name" of the model that is asked, where one is
     options: Mapping[str, object] = field(default_factory=dict)  # what the model is opened with
     needs_texts: bool = False  # the model is opened with texts=, the distinct answers of the run

@@ -20,7 +20,7 @@ LONGEST = 100_000  # characters: of longer texts only the beginning is read
 
 def entities() -> Agreement:
     """None where neither text has an entity."""
-    return Agreement("entities", True, "high", same=1.0, threshold=0.8, compare=_compare)
+    return Agreement("entities", True, "high", same=1.0, threshold=0.8, compare=_compare, compares_identical=True)
 
 
 def _compare(pairs: Sequence[Pair]) -> list[float | None]:

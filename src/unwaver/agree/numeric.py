@@ -34,7 +34,7 @@ def numeric(*, every: bool = False) -> Agreement:
         return [_value(found[pair.a], found[pair.b], every) for pair in pairs]
 
     name = "numeric_all" if every else "numeric"
-    return Agreement(name, True, "high", same=1.0, threshold=0.5, compare=compare)
+    return Agreement(name, True, "high", same=1.0, threshold=0.5, compare=compare, compares_identical=True)
 
 
 def _value(one: list[Number], other: list[Number], every: bool) -> float | None:
@@ -129,8 +129,8 @@ def _amount(match: re.Match[str]) -> Decimal:
     if match["hex"]:
         return _CONTEXT.create_decimal(int(match["hex"][:_LONGEST_HEX], 16))
     if match["vulgar"]:
-        share = Fraction(numeric_value(match["vulgar"])).limit_denominator(10)
-        return _CONTEXT.add(Decimal(match["ones"] or 0), _CONTEXT.divide(share.numerator, share.denominator))
+        of_ten = Fraction(numeric_value(match["vulgar"])).limit_denominator(10)
+        return _CONTEXT.add(Decimal(match["ones"] or 0), _CONTEXT.divide(of_ten.numerator, of_ten.denominator))
     if match["part"]:
         part, of = _CONTEXT.create_decimal(match["part"]), _CONTEXT.create_decimal(match["of"])
         share = _CONTEXT.divide(part, of) if of else part

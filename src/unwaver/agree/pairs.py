@@ -2,7 +2,7 @@
 
 answers "x", "y", "x", ""   ->   compare ("x", "y"), and ("y", "x") where the direction counts; one was empty
 
-Each pair of distinct texts is compared once; identical ones are worth `Agreement.same`.
+Each pair of distinct texts is compared once; identical ones are worth `Agreement.same`, or are compared as well.
 """
 
 from __future__ import annotations
@@ -43,15 +43,19 @@ def distinct(texts: Sequence[str | None]) -> Distinct:
     return Distinct(tuple(places), np.array(place, dtype=np.int64))
 
 
-def to_compare(question: str, answers: Distinct, symmetric: bool) -> list[Pair]:
+def to_compare(question: str, answers: Distinct, symmetric: bool, identical: bool = False) -> list[Pair]:
     """The pairs of distinct texts in the order in which `spread` takes their values.
 
     Of d texts d(d-1)/2 pairs; else, where the direction counts, both directions of each, one after the other.
+    With `identical` each text with itself comes first.
     """
-    return [Pair(question, answers.texts[i], answers.texts[j]) for i, j in _indices(len(answers.texts), symmetric)]
+    texts = answers.texts
+    return [Pair(question, texts[i], texts[j]) for i, j in _indices(len(texts), symmetric, identical)]
 
 
-def _indices(count: int, symmetric: bool) -> Iterator[tuple[int, int]]:
+def _indices(count: int, symmetric: bool, identical: bool = False) -> Iterator[tuple[int, int]]:
+    if identical:
+        yield from ((i, i) for i in range(count))
     for i in range(count):
         for j in range(i + 1, count):
             yield i, j
@@ -76,7 +80,7 @@ def spread(answers: Distinct, values: Sequence[float | None], agreement: Agreeme
 
 def _among_distinct(count: int, values: Sequence[float | None], agreement: Agreement) -> Floats:
     table = np.full((count, count), np.nan)
-    pairs = list(_indices(count, agreement.symmetric))
+    pairs = list(_indices(count, agreement.symmetric, agreement.compares_identical))
     for (i, j), value in zip(pairs, values, strict=True):
         table[i, j] = np.nan if value is None else value
         if agreement.symmetric:
@@ -86,7 +90,8 @@ def _among_distinct(count: int, values: Sequence[float | None], agreement: Agree
             one, other = float(table[i, j]), float(table[j, i])
             both_known = not np.isnan(one) and not np.isnan(other)
             table[i, j] = table[j, i] = agreement.combine(one, other) if both_known else np.nan
-    np.fill_diagonal(table, agreement.same)
+    if not agreement.compares_identical:
+        np.fill_diagonal(table, agreement.same)
     return table
 
 

@@ -76,7 +76,7 @@ def validate_command(
     from unwaver.validate import spearman_matrix, validate
 
     picture = _format(plot) if plot else None
-    judged = read_pairs(path, options_from(column, "--column"))
+    judged = read_pairs(path, options_from(column, "--column", "label=verdict"))
     labels = [pair.label for pair in judged.pairs]
     _check_both_sorts(labels, cut)
     agreements = parse_agreements(agree or FREE)

@@ -57,13 +57,15 @@ _VARIANT_OPTIONS = (
 )
 
 
-def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, str]:
     """("a=1", "b=2") -> {"a": "1", "b": "2"}"""
     pairs = {}
     for value in values:
         name, equals, text = value.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} {value}: expected key=value", hint=f"{option} {_EXAMPLE[option]}")
+            raise UsageError(
+                f"{option} {value}: expected key=value", hint=f"{option} {example or _EXAMPLE[option]}"
+            )
         pairs[name] = text
     return pairs
 

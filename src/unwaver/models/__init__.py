@@ -33,7 +33,8 @@ def _decoding(config: Config, model: str | Model, makers: Mapping[str, Any], way
     make, name = makers[model]
     if lacking := [option for option in way if not registry.accepted(make, {option: ""})]:
         raise UsageError(
-            f"{model} has no option {lacking[0]}", hint="leave --decode out, or name another decoding"
+            f"{model} has no option {lacking[0]}, which this decoding sets",
+            hint="leave --decode out, or name another decoding",
         )
     return _open(config, model, make, name, {"method": config.method or "generate", **way})
 
@@ -43,6 +44,12 @@ def open_judge(config: Config, spec: str, options: Mapping[str, object] | None =
     make, name = _provider(spec)
     general = {"device": config.device, "map": dict(config.map) or None}
     return make(name, **registry.accepted(make, {**general, **(options or {})}))
+
+
+def model_options(spec: str, given: Mapping[str, str]) -> dict[str, object]:
+    """Those of the given that this model takes, as what they are: {"timeout": "5"} -> {"timeout": 5.0}."""
+    make, _ = _provider(spec)
+    return registry.bind(make, registry.accepted(make, given), spec)
 
 
 def open_writer(config: Config, settings: Mapping[str, object]) -> Model:

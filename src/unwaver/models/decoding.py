@@ -111,7 +111,9 @@ def _number(kind: str, option: str, value: object) -> float:
     except ValueError:
         number = float("nan")
     if not math.isfinite(number) or not holds(number):
-        raise UsageError(f"decoding {kind}: {option}={value}, expected {expected}")
+        usual = DECODINGS[kind].get(option)
+        hint = "leave it out" if usual is None else f"leave it out for {kind}:{option}={usual:g}"
+        raise UsageError(f"decoding {kind}: {option}={value}, expected {expected}", hint=hint)
     return number
 
 

@@ -132,7 +132,8 @@ class Server:
         why = printable(self._hide(str(error))) or type(error).__name__
         return Fault(
             f"{self._address} cannot be reached: {why}",
-            hint=f"is the server running? base_url is {self._address}",
+            hint=f"is the server running? base_url is {self._address}: "
+            "--model-arg base_url=…, --agree or --scorer judge=openai/NAME,base_url=…",
             passing=True,
             setup=True,
         )

@@ -47,7 +47,6 @@ class _Row:
 class Predictions:
     method = "predictions"
     reads = ("item", "choices")
-    deterministic = True
 
     def __init__(self, path: Path, identity: str, rows: Mapping[tuple[str, int], _Row]):
         self.name = path.name.split(".")[0] or path.name
@@ -55,6 +54,7 @@ class Predictions:
         self.settings: Mapping[str, object] = {}
         self._path = path
         self._rows = rows
+        self.deterministic = not any(replicate for _, replicate in rows)
         self._asked: set[str] = set()
 
     @property
