@@ -103,7 +103,7 @@ def test_a_rubric_may_hold_commas_and_an_at() -> None:
     assert local.threshold == 0.7
     with pytest.raises(UsageError, match="agreement judge has no option 'base_ulr'"):
         parse_agreement("judge=openai/x,base_ulr=http://localhost:8000/v1")
-    with pytest.raises(UsageError, match="@0.9 comes last") as error:
+    with pytest.raises(UsageError, match=r"@0\.9 comes last") as error:
         parse_agreement("bertscore=/nowhere@0.9,layer=5")
     assert error.value.hint == "--agree bertscore=/nowhere,option=value@0.9"
     barred = parse_agreement("judge=openai/x,rubric={a} or {b}, is it one?@0.7")

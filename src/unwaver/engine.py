@@ -463,6 +463,8 @@ class Run:
     def _warn(self) -> None:
         c = self.config
         prompting = [o for o, v in (("--template", c.template), ("--shots", c.shots), ("--system", c.system)) if v]
+        if c.agree and not self.agreements:
+            self.console.say("--agree makes no difference: no answer is free text, all have labels to choose from")
         for model in self.models:
             if prompting and "prompt" not in model.reads:
                 self.console.say(f"{model.name} reads no prompt: {', '.join(prompting)} makes no difference to it")

@@ -33,7 +33,7 @@ from unwaver.metrics.pairwise import agreements as compared_by
 from unwaver.panel import Respondent, answers_of
 from unwaver.references import Referenced, accurate_all, contains
 from unwaver.scoring import partition
-from unwaver.validate import called_same, corrected
+from unwaver.validate import called_same, confusion_at, corrected
 
 # the names under which columns are found, the first first; the last are those of the published TruthfulQA pairs
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -282,11 +282,14 @@ def _corrected(
         for value in several
         if value is not None
     ]
+    table = np.array([value for value, _ in told], dtype=np.float64)
+    people = np.array([pair.label >= cut for _, pair in told], dtype=bool)
+    errors = confusion_at(table, people, threshold, agreement.better)
     estimate = corrected(
         seen,
         block.cluster.tolist(),
-        called_same(np.array([value for value, _ in told], dtype=np.float64), threshold, agreement.better),
-        [pair.label >= cut for _, pair in told],
+        called_same(table, threshold, agreement.better),
+        people,
         [pair.cluster for _, pair in told],
         identical=identical,
         seed=seed,
@@ -302,6 +305,8 @@ def _corrected(
         "corrected": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
+        "sensitivity": errors.sensitivity,
+        "specificity": errors.specificity,
         "questions": int(counted.sum()),
         "judged_pairs": len({id(pair) for _, pair in told}),
     }

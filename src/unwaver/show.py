@@ -56,7 +56,7 @@ def _companions(result: Result, leading: Score) -> list[Score]:
         return [s for s in found if s is not None]
     texts = of_free_text([s for s in result.scores if _same_block(s, leading)])
     if leading in texts:
-        beside = [f"{s.metric}{end}" for s in texts for end in ("", "_repeat") if (s, end) != (leading, "")]
+        beside = [name for s in texts for name in _about_agreement(result, s) if name != leading.metric]
         rated = (
             s.metric
             for s in result.scores
@@ -72,6 +72,15 @@ def _companions(result: Result, leading: Score) -> list[Score]:
     names = ("P_C_pairs", "A_paraphrase", f"P_C_corrected{form}", f"A_corrected{form}", "A_test")
     found = [_beside(result, leading, name) for name in names]
     return [s for s in found if s is not None] + agreeing
+
+
+def _about_agreement(result: Result, mean: Score) -> Iterator[str]:
+    """The mean; the share at the threshold, where it is another number; and that of repeats."""
+    yield mean.metric
+    same = [s for s in result.scores if _same_block(s, mean)]
+    shares = (s for s in same if s.metric.startswith(f"{mean.metric}@") and "_" not in s.metric.rpartition("@")[2])
+    yield from (s.metric for s in shares if s.value != mean.value)
+    yield f"{mean.metric}_repeat"
 
 
 def _optional_columns(scores: Sequence[Score]) -> list[str]:
@@ -221,13 +230,17 @@ def remarks(result: Result) -> list[str]:
                 f"{name}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – {percent(s.high)}] over "
                 f"{s.counted:,} of {s.groups:,} groups if those with an unreadable answer are left out"
             )
-    lines += _about_buckets(result) + _about_variants(result) + _about_agreements(result) + _about_seen(result)
+    lines += _about_buckets(result) + _about_variants(result) + _about_agreements(result) + _about_sets(result)
+    lines += _about_seen(result)
     leading = result.leading()
     relations = [s for s in leading if s.metric not in OF_BUCKETS]
-    if any(s.accuracy is None and s.groups > s.failed + s.not_asked for s in relations):
+    without = [s for s in relations if s.accuracy is None and s.groups > s.failed + s.not_asked]
+    if any(not s.metric.startswith("Cons_") for s in without):
         lines.append(
             "Without gold labels nothing can be said of accuracy, tau_conditioned, or transitive and additive tau."
         )
+    elif without:
+        lines.append("Without right answers nothing can be said of accuracy.")
     failed, not_asked = sum(s.failed for s in leading), sum(s.not_asked for s in leading)
     if failed:
         again = " The same command asks them again." if result.folder else ""
@@ -263,6 +276,24 @@ def _about_agreements(result: Result) -> list[str]:
                 f"[{percent(low)} – {percent(high)}] of {told['own_pairs']:,} pairs of answers"
             )
     return lines
+
+
+def _about_sets(result: Result) -> list[str]:
+    """How many different things were said, which is no share."""
+    lines = []
+    for s in result.scores:
+        entropy = _beside(result, s, "cluster_entropy")
+        if s.metric == "clusters" and s.value is not None and entropy is not None and entropy.value is not None:
+            lines.append(
+                f"{s.task}/{s.kind} ({s.method}): the answers to a question say {_plain(s)} different things "
+                f"(clusters), {_plain(entropy)} bits (cluster_entropy), over {s.counted:,} questions"
+            )
+    return lines
+
+
+def _plain(s: Score) -> str:
+    interval = "" if s.low is None or s.high is None else f" [{s.low:.2f} – {s.high:.2f}]"
+    return f"{s.value:.2f}{interval}"
 
 
 def _about_variants(result: Result) -> list[str]:

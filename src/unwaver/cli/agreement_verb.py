@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -192,7 +193,7 @@ def _print_agreements(found: Mapping[str, Validity], screen: Console) -> None:
             _number(v.kappa),
             f"{v.threshold:g}",
             _number(v.best_kappa),
-            "–" if v.best_threshold is None else f"{v.best_threshold:.2g}",
+            "–" if v.best_threshold is None else _bar(v.best_threshold),
         ]
         for name, v in found.items()
     ]
@@ -214,20 +215,35 @@ def _print_agreements(found: Mapping[str, Validity], screen: Console) -> None:
 def _print_corrected(corrected: Sequence[Mapping[str, Any]], screen: Console) -> None:
     from unwaver.show import percent, print_rows
 
-    header = ["relation", "model", "agreement", "seen %", "corrected %", "95 % interval", "questions"]
-    rows = [
-        [
-            c["case"],
-            f"{c['model']} ({c['method']})",
-            f"{c['agreement']}@{c['threshold']:g}",
-            percent(c["seen"]),
-            percent(c["corrected"]),
-            "–" if c["low"] is None else f"{percent(c['low'])} – {percent(c['high'])}",
-            f"{c['questions']:,}",
+    header = ["relation", "agreement", "seen", "corrected", "95 % interval", "sens.", "spec.", "questions"]
+    for model, method in dict.fromkeys((c["model"], c["method"]) for c in corrected):
+        screen.print(f"{model} ({method})", markup=False)
+        rows = [
+            [
+                c["case"],
+                f"{c['agreement']}@{c['threshold']:g}",
+                percent(c["seen"]),
+                percent(c["corrected"]),
+                "–" if c["low"] is None else f"{percent(c['low'])} – {percent(c['high'])}",
+                percent(c["sensitivity"]),
+                percent(c["specificity"]),
+                f"{c['questions']:,}",
+            ]
+            for c in corrected
+            if (c["model"], c["method"]) == (model, method)
         ]
-        for c in corrected
-    ]
-    print_rows([header, *rows], screen)
+        print_rows([header, *rows], screen)
+    screen.print(
+        "Here sens. and spec. are those of texts that differ, at the threshold of the run; – where their sum is "
+        "100 or less.",
+        style="dim",
+        markup=False,
+    )
+
+
+def _bar(threshold: float) -> str:
+    """0.61749 -> 0.6174: a threshold is a value that occurs, which must not fall below what is shown."""
+    return f"{floor(threshold * 10_000) / 10_000:g}"
 
 
 def _number(value: float | None) -> str:
