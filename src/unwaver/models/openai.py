@@ -24,13 +24,12 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from unwaver.errors import ModelError, UsageError, missing_extra
 from unwaver.models.decoding import before_stop, described, longest, stop_strings
 from unwaver.models.openai_replies import Fault, Scored, chat_answer, scored
-from unwaver.models.openai_server import Server, Wait
+from unwaver.models.openai_server import PUBLIC_API, Server, Wait
 from unwaver.types import Answer, Batch, Request
 
 if TYPE_CHECKING:
     import httpx
 
-PUBLIC_API = "https://api.openai.com/v1"
 NOT_GIVEN = -1  # None is taken: it leaves a setting to the server
 RESERVED = {"model", "messages", "prompt", "stream", "n", "echo", "logprobs", "seed"}
 

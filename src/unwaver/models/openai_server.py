@@ -20,6 +20,8 @@ from unwaver.models.openai_replies import Fault, error_message, printable, retry
 if TYPE_CHECKING:
     import httpx
 
+PUBLIC_API = "https://api.openai.com/v1"
+_OWN_SERVER = "; one of your own: --model-arg base_url=…, of a judge: --agree judge=openai/NAME,base_url=…"
 LONGEST_BACKOFF = 30.0  # seconds
 LONGEST_BODY = 10_000_000  # bytes
 GIVE_UP = 8  # requests in a row that failed for good
@@ -130,10 +132,10 @@ class Server:
 
     def _absent(self, error: Exception) -> Fault:
         why = printable(self._hide(str(error))) or type(error).__name__
+        own = _OWN_SERVER if self._address == PUBLIC_API else ""
         return Fault(
             f"{self._address} cannot be reached: {why}",
-            hint=f"is the server running? base_url is {self._address}: "
-            "--model-arg base_url=…, --agree or --scorer judge=openai/NAME,base_url=…",
+            hint=f"is the server running? base_url is {self._address}{own}",
             passing=True,
             setup=True,
         )
