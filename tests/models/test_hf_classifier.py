@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import shutil
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 from unwaver.errors import ModelError, UsageError
 from unwaver.models.hf import open_model
 from unwaver.models.hf_classifier import joined_labels
-from unwaver.models.hf_common import length_batches
+from unwaver.models.hf_common import length_batches, side_by_side
 from unwaver.types import Answer, Request
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -67,6 +70,50 @@ def test_neighbours_in_a_batch_change_nothing(model: Any) -> None:
     together = answers(model, [request(*p) for p in PAIRS])[:4]
     for a, b in zip(alone, together, strict=True):
         assert a.logprobs == pytest.approx(b.logprobs, abs=1e-5)
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_batches_side_by_side_say_the_same(model: Any, nli_model: Path, two_threads: None) -> None:
+    several = open_model(str(nli_model), batch_tokens=64)
+    asked = [request(*p) for p in PAIRS[:4]] * 10
+    for a, b in zip(answers(several, asked), answers(model, asked), strict=True):
+        assert a.logprobs == pytest.approx(b.logprobs, abs=1e-5)
+
+
+def test_side_by_side(two_threads: None) -> None:
+    """In order, several at a time, each with its share of the threads; errors come through; it can be left."""
+    import torch
+
+    names, seen = set(), []
+
+    def do(part: int) -> int:
+        names.add(threading.current_thread().name)
+        time.sleep(0.01 * (part % 3))
+        seen.append(torch.get_num_threads())
+        if part == 50:
+            raise ValueError("fifty")
+        return part * part
+
+    assert list(side_by_side(do, range(20), torch, "cpu")) == [(n, n * n) for n in range(20)]
+    assert len(names) == 2
+    assert set(seen) == {1}
+    assert torch.get_num_threads() == 2
+    with pytest.raises(ValueError, match="fifty"):
+        list(side_by_side(do, range(45, 60), torch, "cpu"))
+    seen.clear()
+    left = side_by_side(do, range(1000), torch, "cpu")
+    next(left)
+    left.close()  # type: ignore[attr-defined]
+    assert len(seen) < 10, "what is not wanted is not done"
 
 
 def test_identity_is_the_weights_not_the_place(nli_model: Path, model: Any, tmp_path: Path) -> None:

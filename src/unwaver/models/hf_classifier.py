@@ -14,12 +14,14 @@ from unwaver.models.hf_common import (
     length_batches,
     pick_device,
     pick_dtype,
+    side_by_side,
     token_limit,
 )
 from unwaver.trained import Trained
 from unwaver.types import Answer, Batch, Request
 
-CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 4096, 65536
+# on a CPU several batches are read at a time
+CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 1024, 65536
 
 
 class Classifier:
@@ -95,8 +97,12 @@ class Classifier:
         self.load()
         encoded = self._encode(requests)
         budget = self._batch_tokens or (CPU_BATCH_TOKENS if self._device == "cpu" else GPU_BATCH_TOKENS)
-        for indices in length_batches([len(ids) for ids in encoded["input_ids"]], budget):
-            rows = self._logits(encoded, indices, [requests[i].task for i in indices])
+
+        def read(indices: list[int]) -> np.ndarray:
+            return self._logits(encoded, indices, [requests[i].task for i in indices])
+
+        batches = length_batches([len(ids) for ids in encoded["input_ids"]], budget)
+        for indices, rows in side_by_side(read, batches, self._torch, self._device):
             yield [(i, row, i in encoded["truncated"]) for i, row in zip(indices, rows, strict=True)]
 
     def close(self) -> None:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from unwaver.errors import ModelError, missing_extra
 from unwaver.trained import ABOUT, what_is_learnt
 
+Part = TypeVar("Part")
+Done = TypeVar("Done")
+
+MOST_WORKERS = 8  # batches at a time on a CPU: each takes memory of its own
 WEIGHT_FILES = ("*.safetensors", "*.bin", "*.gguf")
 _SAVED = "give a folder that save_pretrained wrote, model and tokeniser"
 
@@ -123,3 +129,28 @@ def token_limit(tokenizer: Any, config: Any) -> int:
         )
         limit = min(limit or positions, positions - offset)
     return limit if 0 < limit < 10**6 else 512
+
+
+def side_by_side(
+    do: Callable[[Part], Done], parts: Iterable[Part], torch: Any, device: str
+) -> Iterator[tuple[Part, Done]]:
+    """Each part with what is done of it, in order. On a CPU several are done at a time, one core each: a batch of
+    a small encoder is too small to keep several cores busy."""
+    threads = torch.get_num_threads()
+    workers = min(threads, MOST_WORKERS)
+    if device != "cpu" or workers < 2:
+        yield from ((part, do(part)) for part in parts)
+        return
+    pool = ThreadPoolExecutor(workers, "unwaver", torch.set_num_threads, (threads // workers,))
+    try:
+        running: deque[tuple[Part, Future[Done]]] = deque()
+        for part in parts:
+            running.append((part, pool.submit(do, part)))
+            if len(running) > workers:  # one waits, so that none is idle
+                first, done = running.popleft()
+                yield first, done.result()
+        while running:
+            first, done = running.popleft()
+            yield first, done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
