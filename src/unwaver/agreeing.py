@@ -46,13 +46,12 @@ def parse_agreement(text: str) -> Agreement:
     # a rubric may hold commas and an @ of its own
     ends = _THRESHOLD.fullmatch(text)
     text, at, bar = (ends["before"], "@", ends["bar"]) if ends else (text, "", "")
-    first, *options = re.split(r",(?=\s*\w+=)", text)
+    first, given = registry.with_options(text)
     name, equals, model = first.partition("=")
     if name not in AGREEMENTS:
         raise UsageError(f"unknown agreement {name!r}", hint=near(name, AGREEMENTS))
     module, _, attribute = AGREEMENTS[name].partition(":")
     make = getattr(import_module(module), attribute)
-    given = {key.strip(): value for key, _, value in (option.partition("=") for option in options)}
     if "model" in inspect.signature(make).parameters:
         if not equals or not model:
             raise UsageError(f"the agreement {name} asks a model", hint=f"--agree {name}=hf/PATH")

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from unwaver import registry
 from unwaver.agree.asked import chosen
 from unwaver.errors import UsageError
 from unwaver.models import model_options
@@ -49,7 +50,7 @@ class Held(NamedTuple):
 
 def parse_scorer(text: str) -> Scorer:
     """ "bleurt=PATH" -> the regression model at PATH; "judge=hf/PATH" -> a model that is asked in words."""
-    first, *options = re.split(r",(?=\s*\w+=)", text)
+    first, given = registry.with_options(text)
     name, equals, model = first.partition("=")
     if not equals or not model or not re.fullmatch(r"\w+", name) or name == "by":
         hint = "--scorer NAME=PATH of a regression model, or --scorer judge=hf/PATH"
@@ -60,7 +61,6 @@ def parse_scorer(text: str) -> Scorer:
     if name != JUDGE:
         path = model.removeprefix("regression/").removeprefix("hf/")
         model = f"regression/{path}"
-    given = {key.strip(): value for key, _, value in (option.partition("=") for option in options)}
     found = model_options(model, given)
     if unknown := [key for key in given if key not in found]:
         raise UsageError(f"{model} has no option {unknown[0]!r}", hint=f"--scorer {name}={model}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -65,6 +66,13 @@ def bind(function: Any, given: Mapping[str, Any], what: str) -> dict[str, Any]:
             raise UsageError(f"{what} has no option {name!r}", hint=near(name, parameters))
         bound[name] = _convert(name, value, hints.get(name, str))
     return bound
+
+
+def with_options(text: str) -> tuple[str, dict[str, str]]:
+    """ "judge=openai/x,timeout=5" -> "judge=openai/x" and {"timeout": "5"}; a comma before anything but a name and
+    = is part of what it stands in."""
+    first, *options = re.split(r",(?=\s*\w+=)", text)
+    return first, {key.strip(): value for key, _, value in (option.partition("=") for option in options)}
 
 
 def accepted(function: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _companions(result: Result, leading: Score) -> list[Score]:
         return [s for s in found if s is not None]
     texts = of_free_text([s for s in result.scores if _same_block(s, leading)])
     if leading in texts:
-        beside = [name for s in texts for name in _about_agreement(result, s) if name != leading.metric]
+        beside = [name for s in texts for name in _metrics_of_agreement(result, s) if name != leading.metric]
         rated = (
             s.metric
             for s in result.scores
@@ -74,11 +74,10 @@ def _companions(result: Result, leading: Score) -> list[Score]:
     return [s for s in found if s is not None] + agreeing
 
 
-def _about_agreement(result: Result, mean: Score) -> Iterator[str]:
+def _metrics_of_agreement(result: Result, mean: Score) -> Iterator[str]:
     """The mean; the share at the threshold, where it is another number; and that of repeats."""
     yield mean.metric
-    same = [s for s in result.scores if _same_block(s, mean)]
-    shares = (s for s in same if s.metric.startswith(f"{mean.metric}@") and "_" not in s.metric.rpartition("@")[2])
+    shares = (s for s in result.scores if s.metric.startswith(f"{mean.metric}@") and _same_block(s, mean))
     yield from (s.metric for s in shares if s.value != mean.value)
     yield f"{mean.metric}_repeat"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from unwaver.errors import ModelError, UsageError
 from unwaver.models.hf import open_model
 from unwaver.models.hf_classifier import joined_labels
-from unwaver.models.hf_common import length_batches, side_by_side
+from unwaver.models.hf_common import in_threads, length_batches
 from unwaver.types import Answer, Request
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -82,14 +82,14 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_batches_side_by_side_say_the_same(model: Any, nli_model: Path, two_threads: None) -> None:
+def test_batches_at_a_time_say_the_same(model: Any, nli_model: Path, two_threads: None) -> None:
     several = open_model(str(nli_model), batch_tokens=64)
     asked = [request(*p) for p in PAIRS[:4]] * 10
     for a, b in zip(answers(several, asked), answers(model, asked), strict=True):
         assert a.logprobs == pytest.approx(b.logprobs, abs=1e-5)
 
 
-def test_side_by_side(two_threads: None) -> None:
+def test_in_threads(two_threads: None) -> None:
     """In order, several at a time, each with its share of the threads; errors come through; it can be left."""
     import torch
 
@@ -103,14 +103,14 @@ def test_side_by_side(two_threads: None) -> None:
             raise ValueError("fifty")
         return part * part
 
-    assert list(side_by_side(do, range(20), torch, "cpu")) == [(n, n * n) for n in range(20)]
+    assert list(in_threads(do, range(20), torch, "cpu")) == [(n, n * n) for n in range(20)]
     assert len(names) == 2
     assert set(seen) == {1}
     assert torch.get_num_threads() == 2
     with pytest.raises(ValueError, match="fifty"):
-        list(side_by_side(do, range(45, 60), torch, "cpu"))
+        list(in_threads(do, range(45, 60), torch, "cpu"))
     seen.clear()
-    left = side_by_side(do, range(1000), torch, "cpu")
+    left = in_threads(do, range(1000), torch, "cpu")
     next(left)
     left.close()  # type: ignore[attr-defined]
     assert len(seen) < 10, "what is not wanted is not done"

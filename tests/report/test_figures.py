@@ -149,6 +149,18 @@ def test_agreements_correlate_as_scipy_says() -> None:
     assert cells["one", "one"] == 1.0
 
 
+def test_names_keep_their_order_where_a_correlation_is_missing() -> None:
+    """`exact` is constant where `numeric` has a value: no cell for these two, and no other order for that."""
+    random = np.random.default_rng(3)
+    numeric = np.r_[random.random(10), np.full(10, np.nan)]
+    columns = {"exact": np.r_[np.zeros(10), random.random(10)], "numeric": numeric, "rouge1": random.random(20)}
+    drawn_of = correlations(columns)
+    cells = drawn_of["data"]["values"]
+    assert ("exact", "numeric") not in {(c["row"], c["column"]) for c in cells}
+    places = drawn_of["layer"][0]["encoding"]
+    assert places["x"]["sort"] == places["y"]["sort"] == list(columns)
+
+
 def test_free_text_has_a_correlation_matrix(tmp_path: Path) -> None:
     lines = [
         {

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple
-from unicodedata import numeric as numeric_value
 
 from unwaver.agree import Agreement, Pair
 
@@ -129,7 +128,7 @@ def _amount(match: re.Match[str]) -> Decimal:
     if match["hex"]:
         return _CONTEXT.create_decimal(int(match["hex"][:_LONGEST_HEX], 16))
     if match["vulgar"]:
-        of_ten = Fraction(numeric_value(match["vulgar"])).limit_denominator(10)
+        of_ten = Fraction(unicodedata.numeric(match["vulgar"])).limit_denominator(10)
         return _CONTEXT.add(Decimal(match["ones"] or 0), _CONTEXT.divide(of_ten.numerator, of_ten.denominator))
     if match["part"]:
         part, of = _CONTEXT.create_decimal(match["part"]), _CONTEXT.create_decimal(match["of"])

@@ -274,8 +274,8 @@ def correlations(columns: dict[str, Floats]) -> dict[str, object]:
 
     names = list(columns)
     cells = []
-    for n, one in enumerate(names):
-        for other in names[n:]:
+    for n, other in enumerate(names):  # column by column: each begins with a new name, whatever cells are missing
+        for one in names[: n + 1]:
             both = ~np.isnan(columns[one]) & ~np.isnan(columns[other])
             a, b = columns[one][both], columns[other][both]
             if len(a) < 3 or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:

@@ -11,10 +11,10 @@ from unwaver.errors import ModelError
 from unwaver.models.hf_common import (
     check_vocabulary,
     import_torch,
+    in_threads,
     length_batches,
     pick_device,
     pick_dtype,
-    side_by_side,
     token_limit,
 )
 from unwaver.trained import Trained
@@ -102,7 +102,7 @@ class Classifier:
             return self._logits(encoded, indices, [requests[i].task for i in indices])
 
         batches = length_batches([len(ids) for ids in encoded["input_ids"]], budget)
-        for indices, rows in side_by_side(read, batches, self._torch, self._device):
+        for indices, rows in in_threads(read, batches, self._torch, self._device):
             yield [(i, row, i in encoded["truncated"]) for i, row in zip(indices, rows, strict=True)]
 
     def close(self) -> None:

@@ -131,7 +131,7 @@ def token_limit(tokenizer: Any, config: Any) -> int:
     return limit if 0 < limit < 10**6 else 512
 
 
-def side_by_side(
+def in_threads(
     do: Callable[[Part], Done], parts: Iterable[Part], torch: Any, device: str
 ) -> Iterator[tuple[Part, Done]]:
     """Each part with what is done of it, in order. On a CPU several are done at a time, one core each: a batch of
