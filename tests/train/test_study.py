@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from unwaver.errors import DataError
-from unwaver.study.findings import Line, difference, rho, rho_of
+from unwaver.study.findings import Findings, Line, difference, rho, rho_of
 from unwaver.study.plan import read_plan
+from unwaver.study.tables import remarks, tables
 
 
 def test_difference_by_hand() -> None:
@@ -211,6 +212,12 @@ def test_a_wrong_plan_is_told(tmp_path: Path, change: tuple[str, str], told: str
         (('form = "calm"', 'form = "plain"'), "reverse is a variant of CALM's form"),
         (("consistency = 1.0", 'adversarial = "synonym"'), "synonyms need an encoder"),
         (('bases = ["base"]', 'bases = ["bsae"]'), "bsae"),
+        (
+            ('["sample/snli"]', '["sample/snli", "sample/snli/semantic"]'),
+            "sample/snli/semantic would be measured twice",
+        ),
+        (('split = "new.csv", variants = ["swap"]', 'split = "new.csv", variants = ["sawp"]'), "sawp"),
+        (('split = "new.csv", variants = ["swap"]', 'split = "nwe.csv", variants = ["swap"]'), "nwe.csv"),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_trained(
@@ -231,6 +238,35 @@ def test_names_of_suites_are_tasks_too(tmp_path: Path) -> None:
     assert job.setup.test_split == {"mnli": "dev"}
 
 
+def test_tasks_by_path_and_by_the_name_of_a_suite(here: Any, tmp_path: Path) -> None:
+    """Their models have folders of their own, and splits of theirs are asked as the task they are."""
+    import tiny_encoder
+
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "own.toml").write_text(tiny_encoder.OWN_TASK)
+    rows = "".join(
+        f'{{"premise": "the man runs {n}", "hypothesis": "a dog sleeps", "update": "it is {("new", "old")[n % 2]}", '
+        f'"label": "{("weakener", "strengthener")[n % 2]}"}}\n'
+        for n in range(30)
+    )
+    (tmp_path / "delta.jsonl").write_text(rows)
+    head = 'bases = ["base"]\nlimit = 4\nlr = 0.003\nbatch = 8\nepochs = 1\nlength = 40\n[settings.single]\n'
+    swap = 'train = "mrpc.csv"\nevaluate = [{ split = "new.csv", variants = ["swap"] }]\n'
+    delta = 'train = "delta.jsonl"\nevaluate = [{ split = "delta.jsonl", variants = ["surface_case"] }]\n'
+    absolute = tmp_path / "sub" / "own.toml"
+    for name, task, rest in (
+        ("a", "sub/own.toml", swap),
+        ("b", absolute, swap),
+        ("c", "paranlu/snli", delta),
+    ):
+        (tmp_path / f"{name}.toml").write_text(f'{head}[tasks."{task}"]\n{rest}')
+        done = here("study", f"{name}.toml", "--device", "cpu", "--json", "-q", timeout=600)
+        assert done.returncode == 0, done.stderr
+        (line,) = json.loads(done.stdout)["lines"]
+        assert line["task"] == ("delta-snli" if name == "c" else "dup")
+        assert absolute.read_text() == tiny_encoder.OWN_TASK, "a task file is no folder"
+
+
 def test_rho_leaves_out_models_that_write() -> None:
     def line(base: str, task: str, value: float, suite: str = "becel") -> Line:
         about = (base, "single", 1.0, suite, task, "negational", "tau", "low")
@@ -241,6 +277,34 @@ def test_rho_leaves_out_models_that_write() -> None:
     found = {r["base"]: r["rho"] for r in rho_of(lines, {"t5"})}
     assert found["a"] == pytest.approx(2.0)
     assert found["b"] is None, "does not apply to the best"
+
+
+def test_tables_of_several_bases_say_which(tmp_path: Path) -> None:
+    """And seeds without a value count neither as groups nor as seeds."""
+    file = tmp_path / "s.toml"
+    settings = "[settings.single]\n[tasks.mrpc]\n[tasks.snli]\n"
+    file.write_text('bases = ["a", "b"]\nseeds = 3\nfractions = [0.5, 1]\n' + settings)
+    plan = read_plan(file)
+
+    def line(base: str, task: str, value: float, fraction: float) -> Line:
+        about = (base, "single", fraction, "becel", task, "negational", "tau", "low")
+        return Line(*about, value, 0.1, 0.5, 0.1, 2, 7, 0, False, constant=1)
+
+    lines = [
+        line(base, task, value, fraction)
+        for fraction in (0.5, 1.0)
+        for base, task, value in (("a", "mrpc", 0.6), ("a", "snli", 0.2), ("b", "mrpc", 0.4), ("b", "snli", 0.1))
+    ]
+    found = Findings(lines, [], [], list(rho_of(lines)))
+    shown = dict(tables(found, plan))
+    assert list(shown)[:2] == ["mean (s.d.) over 3 seeds, in % · a", "mean (s.d.) over 3 seeds, in % · b"]
+    first = shown["mean (s.d.) over 3 seeds, in % · a"][1]
+    assert first == ["mrpc/negational", "tau ↓", "single", "60.0 (10.0), 2 seeds", "50.0 (10.0)", "7", "0"]
+    rows = shown["ρ of negational τ against SNLI"][1:]
+    assert len({tuple(row[:3]) for row in rows}) == len(rows) == 4
+    assert ["a", "single@0.5", "mrpc", "60.0", "20.0", "40.0", "2.00"] in rows
+    (remark,) = remarks(found, plan)
+    assert "mrpc (single@0.5 · a)" in remark
 
 
 def test_no_study(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import signal
@@ -21,13 +22,14 @@ pytest.importorskip("transformers")
 import tiny_encoder
 
 import unwaver
-from unwaver.errors import ModelError, UsageError
+from unwaver.errors import ModelError, StoreFull, UsageError
 from unwaver.folder import read_groups
 from unwaver.models.hf import open_model
 from unwaver.models.hf_common import folder_identity
 from unwaver.tasks import built_in
+from unwaver.train import finetune
 from unwaver.train.finetune import Made, train
-from unwaver.train.rows import request
+from unwaver.train.rows import lines_of_test, request
 from unwaver.train.setup import Setup
 from unwaver.trained import in_form, read_trained
 from unwaver.types import Item
@@ -153,11 +155,11 @@ train(Setup(**{**options, "tasks": tuple(options["tasks"])}), Path(sys.argv[2]),
 """
 
 
-@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("broken", ["", "state", "weights"])
 def test_a_killed_training_goes_on_as_if_nothing_had_been(
-    base: str, tables: Path, trained: list[Made], tmp_path: Path, broken: bool
+    base: str, tables: Path, trained: list[Made], tmp_path: Path, broken: str
 ) -> None:
-    """Step 31 is in the third epoch; `broken`: the kill cut the newest checkpoint short."""
+    """Step 31 is in the third epoch; `broken`: the kill cut the newest checkpoint short, or its deletion."""
     asked = setup(base, tables, "mrpc")
     options = {"tasks": ["mrpc"], "base": base, "train_split": dict(asked.train_split), **QUICK}
     done = subprocess.run(
@@ -171,7 +173,10 @@ def test_a_killed_training_goes_on_as_if_nothing_had_been(
         newest = max(checkpoints.glob("checkpoint-*"), key=lambda p: int(p.name.partition("-")[2]))
         cut = newest.with_name("checkpoint-31")
         shutil.copytree(newest, cut)
-        (cut / "trainer_state.json").write_text('{"epoch": 2.')
+        if broken == "state":
+            (cut / "trainer_state.json").write_text('{"epoch": 2.')
+        else:
+            (cut / "model.safetensors").unlink()
     said: list[str] = []
     made = train(asked, tmp_path, [0], say=said.append)
     assert "going on after 30 of" in said[0]
@@ -199,6 +204,58 @@ def test_a_killed_training_of_several_tasks_with_pairs_goes_on_too(
     (whole,) = train(asked, tmp_path / "whole", [0])
     apart = logprobs(resumed.folder, PAIRS) - logprobs(whole.folder, PAIRS)
     assert np.abs(apart).max() <= 1e-4
+
+
+def test_a_kill_while_it_is_measured_costs_no_training(
+    base: str, tables: Path, trained: list[Made], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = setup(base, tables, "mrpc", test_split=TEST(tables))
+    with monkeypatch.context() as patch:
+        patch.setattr(finetune, "answered", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            train(asked, tmp_path, [0])
+    assert not (tmp_path / "seed0").exists()
+    monkeypatch.setattr("unwaver.train.loop.Tuner.training_step", stopped)
+    (made,) = train(asked, tmp_path, [0])
+    assert made.scores == trained[0].scores
+    assert (logprobs(made.folder, PAIRS) == logprobs(trained[0].folder, PAIRS)).all()
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def stopped(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_the_summary_keeps_seeds_that_were_not_asked_for_again(base: str, tables: Path, tmp_path: Path) -> None:
+    asked = setup(base, tables, "mrpc", epochs=1)
+    both = train(asked, tmp_path, [0, 1])
+    (tmp_path / "seedling").mkdir()
+    assert [m.seed for m in train(asked, tmp_path, [1])] == [1]
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert [s["seed"] for s in summary["seeds"]] == [0, 1]
+    values = [m.scores["mrpc"]["held_out"]["accuracy"] for m in both]
+    assert summary["over_seeds"]["mrpc"]["held_out"]["accuracy"] == pytest.approx(np.mean(values))
+
+
+def test_inputs_are_cut_where_the_base_ends(base: str, tmp_path: Path) -> None:
+    """The base has 64 positions."""
+    long = " ".join(tiny_encoder.sentences(40, 3))
+    rows = "".join(f"{long} {n},{long},{n % 2}\n" for n in range(30))
+    (tmp_path / "mrpc.csv").write_text("sentence1,sentence2,label\n" + rows)
+    said: list[str] = []
+    (made,) = train(setup(base, tmp_path, "mrpc", epochs=1, length=1000), tmp_path / "m", [0], say=said.append)
+    assert "reads 64 tokens: inputs are cut there, not at 1000" in said[0]
+    assert "at most 64 tokens" in (made.folder / "README.md").read_text()
+
+
+def test_clusters_of_the_test_set_mean_the_same_whatever_was_seen() -> None:
+    snli = built_in()["snli"]
+    items = [
+        Item(str(n), "snli", "original", {"premise": p, "hypothesis": str(n)}, snli.labels, ("neutral",))
+        for n, p in enumerate("aabbc")
+    ]
+    lines = [json.loads(x) for x in lines_of_test(items, items[2:], ["neutral"] * 3, snli)]
+    assert [(x["id"], x["cluster"]) for x in lines] == [("2", 1), ("3", 1), ("4", 2)]
 
 
 def test_checkpoints_of_another_training_are_not_gone_on_with(base: str, tables: Path, tmp_path: Path) -> None:
@@ -558,6 +615,19 @@ def test_three_texts_are_refused_before_training(base: str, tmp_path: Path) -> N
         train(asked, tmp_path / "m", [0])
 
 
+def test_joined_columns_are_told_to_text_to_text_models(tmp_path: Path) -> None:
+    """δ-NLI with premise and hypothesis in one column: the prompt differs from that of the groups."""
+    rows = "".join(
+        f"the man runs {n // 3} here,it is {n},{('strengthener', 'weakener')[n % 2]}\n" for n in range(40)
+    )
+    (tmp_path / "joined.csv").write_text("sentence1,sentence2,label\n" + rows)
+    base, split = tiny_encoder.text_to_text(tmp_path / "t5"), {"*": str(tmp_path / "joined.csv")}
+    said: list[str] = []
+    options = {**QUICK, "epochs": 1, "length": 64}
+    train(Setup(("paranlu/snli",), base, train_split=split, **options), tmp_path / "m", [0], say=said.append)
+    assert "joined.csv has several fields in one column" in said[0]
+
+
 def test_text_to_text(tables: Path, tmp_path: Path) -> None:
     base = tiny_encoder.text_to_text(tmp_path / "t5")
     made = train(setup(base, tables, "mrpc", length=64, lr=5e-3, epochs=10), tmp_path / "m", [0])
@@ -571,6 +641,21 @@ def test_text_to_text(tables: Path, tmp_path: Path) -> None:
         train(setup(base, tables, "mrpc", variants=SWAP, consistency=1.0), tmp_path / "n", [0])
 
 
+def test_the_card_says_where_a_model_comes_from(base: str, tables: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"epochs": 1, "form": {"*": "calm"}, "variants": {"*": ("reverse",)}, "share": 0.5}
+    (first,) = train(setup(base, tables, "snli", epochs=1, fraction=0.5), tmp_path / "a", [0])
+    start = str(tmp_path / "a" / "seed{seed}")
+    (second,) = train(setup(start, tables, "mrpc", rows={"*": 60}, **options), tmp_path / "b", [0])
+    card = (first.folder / "README.md").read_text()
+    assert f"from `{Path(base).name}`." in card
+    assert "Drawn from the file: a fraction of 0.5." in card
+    card = (second.folder / "README.md").read_text()
+    assert f"from a model of snli, seed 0, from `{Path(base).name}`." in card
+    assert "Drawn from the file: about 60 rows." in card
+    assert "of a share of 0.5" in card
+    assert str(tmp_path) not in card, "no paths of this machine"
+
+
 # --- what goes wrong ----------------------------------------------------------------------------------------
 
 
@@ -582,3 +667,63 @@ def test_unknown_bases(tables: Path, tmp_path: Path) -> None:
     empty.mkdir()
     with pytest.raises(ModelError, match=r"no config\.json"):
         train(setup(str(empty), tables, "mrpc"), tmp_path, [0])
+    with pytest.raises(ModelError, match="the package numpy has no model in it"):
+        train(setup("package/numpy", tables, "mrpc"), tmp_path, [0])
+
+
+def test_a_folder_of_seeds_says_which_are_in_it(trained: list[Made]) -> None:
+    with pytest.raises(ModelError, match=r"no config\.json") as error:
+        open_model(str(trained[0].folder.parent), device="cpu")
+    assert str(trained[0].folder) in str(error.value.hint)
+
+
+@pytest.mark.parametrize("options", [{"lr": 1e30}, {"variants": SWAP, "consistency": 1e6, "lr": 1e20}])
+def test_a_training_that_goes_astray_is_told(
+    base: str, tables: Path, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    with pytest.raises(ModelError, match="went astray") as error:
+        train(setup(base, tables, "mrpc", **options), tmp_path, [0])
+    assert "a lower --lr" in str(error.value.hint)
+    assert not (tmp_path / "seed0").exists()
+
+
+def test_a_model_that_gives_no_numbers_has_no_accuracy(trained: list[Made], tables: Path, tmp_path: Path) -> None:
+    """Such a folder, from wherever, is no base: its first loss is no number."""
+    from safetensors.numpy import load_file, save_file
+
+    broken = tmp_path / "broken"
+    shutil.copytree(trained[0].folder, broken)
+    weights = load_file(broken / "model.safetensors")
+    save_file({name: np.full_like(w, np.nan) for name, w in weights.items()}, broken / "model.safetensors")
+    with pytest.raises(ModelError, match="went astray"):
+        train(setup(str(broken), tables, "mrpc"), tmp_path / "m", [0])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"consistency": math.nan, "variants": SWAP}, "--consistency is nan"),
+        ({"consistency": math.inf, "variants": SWAP}, "--consistency is inf"),
+        ({"consistency": -1.0, "variants": SWAP}, "--consistency is -1"),
+        ({"share": 1.5}, "--share is 1.5"),
+        ({"share": math.nan}, "--share is nan"),
+        ({"bar": 7.0}, "--bar is 7"),
+        ({"test_rows": 0}, "--test-rows is 0"),
+        ({"lr": math.inf}, "--lr is inf"),
+        ({"lr": math.nan}, "--lr is nan"),
+    ],
+)
+def test_numbers_that_mean_nothing(base: str, tables: Path, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        setup(base, tables, "mrpc", **options).check()
+
+
+def test_a_device_that_is_not_there_is_told_at_once(base: str, tables: Path) -> None:
+    with pytest.raises(ModelError, match="device nonsense cannot be used here"):
+        setup(base, tables, "mrpc", device="nonsense").check()
+
+
+@pytest.mark.parametrize("told", ["basic_ios::clear: iostream error", "No space left on device (os error 28)"])
+def test_libraries_have_many_words_for_a_full_disk(tmp_path: Path, told: str) -> None:
+    with pytest.raises(StoreFull, match="the disk is full"), finetune._disk(tmp_path):
+        raise RuntimeError(told)

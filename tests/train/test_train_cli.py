@@ -81,6 +81,14 @@ def test_what_is_wrong_is_told(here: Any, tmp_path: Path) -> None:
         ),
         (("mrpc", *base, "--train-split", "mrpc.csv", "--recipe", "bcel"), "unknown recipe", "becel"),
         (("mrpc", *base, "--train-split", "mrpc.csv", "--form", "cal"), "unknown form", "calm"),
+        (("mrpc", "becel/mrpc", *base, "--train-split", "mrpc.csv"), "mrpc is named twice", "name each once"),
+        (("mrpc", "mrpc", *base, "--train-split", "mrpc.csv"), "mrpc is named twice", "name each once"),
+        (("mrpc", *base, "--train-split", "mrpc.csv", "--test-split", "mrpc.csv"), "were trained on", "a split"),
+        (
+            ("mrpc", *base, "--train-split", "mrpc.csv", "--device", "cuda:99"),
+            "cannot be used here",
+            "--device cpu",
+        ),
         (("mrpc", *base, "--train-split", "mrpc.csv", "--seeds", "0"), "--seeds is 0", "leave it out"),
         (("sst2", *base, "--train-split", "mrpc.csv", "--variants", "swap"), "no column", "sentence"),
     ):
@@ -90,6 +98,17 @@ def test_what_is_wrong_is_told(here: Any, tmp_path: Path) -> None:
         assert hint in done.stderr
         assert "Traceback" not in done.stderr
     assert not (tmp_path / "m").exists() or not list((tmp_path / "m").rglob("*.safetensors"))
+
+
+def test_a_task_of_ones_own(here: Any, tmp_path: Path) -> None:
+    """What is said to be next works when a file is named."""
+    (tmp_path / "own.toml").write_text(tiny_encoder.OWN_TASK)
+    splits = ("--train-split", "mrpc.csv", "--test-split", "new.csv")
+    done = here("train", "own.toml", "--base", "base", "--out", "m", *splits, *QUICK)
+    assert done.returncode == 0, done.stderr
+    assert "Next: unwaver run FILE --task own.toml --model hf/m/seed0" in done.stdout
+    ran = here("run", "new.csv", "--task", "own.toml", "--variants", "swap", "--model", "hf/m/seed0")
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_full_disk(here: Any, tmp_path: Path) -> None:

@@ -41,6 +41,25 @@ def test_no_premise_is_on_both_sides(premises: list[int]) -> None:
     assert len({i.fields["premise"] for i in held}) == max(1, round(0.1 * distinct))
 
 
+def test_no_passage_is_on_both_sides() -> None:
+    boolq = built_in()["boolq"]
+    items = tuple(
+        Item(
+            str(n),
+            "boolq",
+            "original",
+            {"passage": f"p{n // 3}", "question": f"q{n}"},
+            boolq.labels,
+            (boolq.labels[n % 2],),
+        )
+        for n in range(90)
+    )
+    train, held = held_out(Labelled(boolq, items, "made"))
+    assert len(held) == 9
+    assert not {i.fields["passage"] for i in train} & {i.fields["passage"] for i in held}
+    assert len(drawn(Labelled(boolq, items, "made"), rows=10).items) == 10, "a draw is by row"
+
+
 @given(st.lists(st.integers(0, 40), min_size=20, max_size=120), st.floats(0.05, 1), st.floats(0.05, 1))
 def test_a_smaller_fraction_is_part_of_a_larger_one(premises: list[int], one: float, other: float) -> None:
     few, many = (drawn(nli(premises), fraction=f) for f in sorted((one, other)))

@@ -32,6 +32,20 @@ WORDS = [
 SIGNS = [".", ":", ";", "#", "!", "@", "~", "-", "[", "]", "{", "}", "(", ")", "<", ">", "1", "2", "sentence"]
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 
+# a task that is like MRPC
+OWN_TASK = """
+[dup]
+type = "similarity"
+fields = ["sentence1", "sentence2"]
+labels = ["not_equivalent", "equivalent"]
+words = ["No", "Yes"]
+segments = ["{sentence1}", "{sentence2}"]
+version = 1
+prompt = "{sentence1} {sentence2} Same? Answer:"
+[dup.relations]
+symmetric = {}
+"""
+
 
 def tokenizer() -> Any:
     """Words, signs, and letters for all that is neither."""

@@ -71,6 +71,6 @@ def command(
     for title, table in tables(found, plan):
         screen.print(title, style="bold", markup=False)
         print_rows(table, screen)
-    for remark in remarks(found):
+    for remark in remarks(found, plan):
         screen.print(remark, style="yellow", markup=False)
     click.echo(f"Written: {place}/tables.md, {place}/study.json")

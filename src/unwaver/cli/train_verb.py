@@ -89,7 +89,7 @@ def command(
     """
     from unwaver.errors import UsageError
     from unwaver.train.finetune import train
-    from unwaver.train.setup import Setup
+    from unwaver.train.setup import Setup, named
 
     if seeds < 1:
         raise UsageError(f"--seeds is {seeds}, expected 1 or more", hint="leave it out for one")
@@ -102,10 +102,14 @@ def command(
         "rows": {task: _whole(number) for task, number in by_task(options["rows"]).items()},
         "columns": pairs(options["columns"], "--column"),
     }
+    names = [named(task)[0].name for task in tasks]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        hint = "name each once; the same task in another form needs a command and an --out of its own"
+        raise UsageError(f"the task {twice} is named twice", hint=hint)
     units = [(out, tasks)] if multi_task or len(tasks) == 1 else [(out / _name(task), (task,)) for task in tasks]
     setups = [
-        (place, Setup(tasks=names, multi_task=multi_task, **_without(made, set(tasks) - set(names))))
-        for place, names in units
+        (place, Setup(tasks=some, multi_task=multi_task, **_without(made, set(tasks) - set(some))))
+        for place, some in units
     ]
     for _, setup in setups:  # what is wrong is said before anything is trained
         setup.check()
@@ -117,6 +121,8 @@ def command(
         _print_json([place for place, _ in found])
     else:
         _print_table(found)
+        first = found[0][1][0].folder
+        click.echo(f"Next: unwaver run {_suite_of(names[0], tasks[0])} --model hf/{first}")
 
 
 def _name(task: str) -> str:
@@ -181,12 +187,11 @@ def _print_table(found: Sequence[tuple[Path, Sequence[Made]]]) -> None:
             lines += [[str(each.folder), *cells] for cells in _cells(each.scores)]
         lines += [[f"{place} ×{len(made)}", *cells] for cells in _means(made)] if len(made) > 1 else []
     print_rows(lines, Console(highlight=False, soft_wrap=False))
-    first = found[0][1][0]
-    click.echo(f"Next: unwaver run {_suite_of(next(iter(first.scores)))} --model hf/{first.folder}")
 
 
-def _suite_of(task: str) -> str:
-    """A suite that has groups of the task: _suite_of("mnli") -> "calm/mnli"; a file where there is none."""
+def _suite_of(task: str, named: str) -> str:
+    """A suite that has groups of the task: _suite_of("mnli", "mnli") -> "calm/mnli"; a file where there is none:
+    _suite_of("own", "my.toml") -> "FILE --task my.toml"."""
     from unwaver.suites import becel, calm, paranlu
 
     in_paranlu = {name: short for short, name in paranlu.TASKS.items()}
@@ -194,7 +199,7 @@ def _suite_of(task: str) -> str:
         return f"paranlu/{in_paranlu[task]}"
     if task in becel.CASES:
         return f"becel/{task}"
-    return f"calm/{task}" if task in calm.CASES else f"FILE --task {task}"
+    return f"calm/{task}" if task in calm.CASES else f"FILE --task {named}"
 
 
 def _cells(scores: Mapping[str, Any]) -> list[list[str]]:
@@ -203,7 +208,7 @@ def _cells(scores: Mapping[str, Any]) -> list[list[str]]:
     lines = []
     for task, sets in scores.items():
         for on, score in sets.items():
-            interval = f"{percent(score['low'])} – {percent(score['high'])}"
+            interval = "–" if score["low"] is None else f"{percent(score['low'])} – {percent(score['high'])}"
             name = on.replace("held_out", "hold-out")
             lines.append([task, name, percent(score["accuracy"]), interval, f"{score['items']:,}"])
     return lines

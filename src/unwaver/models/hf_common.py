@@ -84,7 +84,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelError("the model folder has no config.json", hint=_SAVED, file=folder) from None
+        inside = sorted(p.parent for p in folder.glob("*/config.json"))
+        hint = f"a model is in it: {inside[0]}" if inside else _SAVED
+        raise ModelError("the model folder has no config.json", hint=hint, file=folder) from None
     except json.JSONDecodeError as e:
         message = f"broken JSON: {e.msg} at column {e.colno}"
         raise ModelError(message, file=path, line=e.lineno, hint="copy or download the folder again") from None
@@ -118,8 +120,8 @@ def length_batches(lengths: Sequence[int], budget: int, most: int = 256) -> Iter
         yield batch
 
 
-def token_limit(tokenizer: Any, config: Any) -> int:
-    """How many tokens a text may have; 512 where neither says."""
+def token_limit(tokenizer: Any, config: Any, unknown: int = 512) -> int:
+    """How many tokens a text may have; `unknown` where neither says."""
     limit = int(getattr(tokenizer, "model_max_length", 0) or 0)
     positions = getattr(config, "max_position_embeddings", None)
     if positions:
@@ -128,7 +130,7 @@ def token_limit(tokenizer: Any, config: Any) -> int:
             (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
         )
         limit = min(limit or positions, positions - offset)
-    return limit if 0 < limit < 10**6 else 512
+    return limit if 0 < limit < 10**6 else unknown
 
 
 def in_threads(

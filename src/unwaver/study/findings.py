@@ -146,7 +146,7 @@ def _lines(models: Sequence[Model]) -> Iterator[Line]:
             accuracy=statistics.fmean(right) if right else None,
             accuracy_sd=_sd(right),
             seeds=len(values),
-            groups=min(s.counted for s in scores),
+            groups=min((s.counted for s in scores if s.value is not None), default=0),
             not_applicable=max(s.not_applicable for s in scores),
             seen_in_training=kind.endswith(SUFFIX),
             constant=sum("constant" in s.flags for s in scores),
@@ -250,10 +250,11 @@ def _judged(test: Compared, better: str) -> Compared:
 
 def _shares(tests: Sequence[Compared]) -> Iterator[dict[str, Any]]:
     """Of the consistency tests of each pair: how many are better, worse, no different."""
-    for first, second in dict.fromkeys((t.first, t.second) for t in tests):
-        some = [t for t in tests if (t.first, t.second) == (first, second) and t.metric != "accuracy"]
+    for base, first, second in dict.fromkeys((t.base, t.first, t.second) for t in tests):
+        pair = [t for t in tests if (t.base, t.first, t.second) == (base, first, second)]
+        some = [t for t in pair if t.metric != "accuracy"]
         counts = {v: sum(t.verdict == v for t in some) for v in ("better", "worse", "no difference")}
-        yield {"first": first, "second": second, "tests": len(some), **counts}
+        yield {"base": base, "first": first, "second": second, "tests": len(some), **counts}
 
 
 # --- ρ ------------------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ class Plan:
 
     def _place(self, out: Path, base: str, condition: Condition, tasks: Sequence[str], multi_task: bool) -> Path:
         place = out / "models" / slug(base) / f"{condition.fraction:g}" / condition.setting
-        return place if multi_task else place / tasks[0]
+        return place if multi_task else place / slug(tasks[0])
 
     def _setup(
         self, out: Path, base: str, condition: Condition, setting: Setting, tasks: tuple[str, ...]
@@ -251,6 +251,8 @@ def _task(name: str, entry: Mapping[str, Any], check: _Checker) -> TaskPlan:
     if entry.get("form"):
         check_form(entry["form"])
     evaluate = [_evaluation(e, where, check) for e in check.typed(entry.get("evaluate", []), list, where)]
+    if len(set(evaluate)) < len(evaluate):
+        raise check.error(f"{where}.evaluate: the same is named twice", "name each once")
     plain = {f.name: entry[f.name] for f in fields(TaskPlan) if f.name in entry and f.name != "evaluate"}
     return TaskPlan(name, **plain, evaluate=tuple(evaluate))
 

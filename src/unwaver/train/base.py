@@ -41,9 +41,10 @@ def _in_package(name: str) -> Path:
         for config in configs:
             if any(config.parent.glob("*.safetensors")):
                 return config.parent
-    raise ModelError(
-        f"there is no package {name} with a model in it", hint=f"pip install {name.replace('_', '-')}"
-    )
+    if found is not None:
+        hint = "name another, or the folder of a model"
+        raise ModelError(f"the package {name} has no model in it (config.json and *.safetensors)", hint=hint)
+    raise ModelError(f"there is no package {name}", hint=f"pip install {name.replace('_', '-')}")
 
 
 def is_text_to_text(config: dict[str, Any]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unwaver.trained import FLAG
+
 
 def card(about: Mapping[str, Any]) -> str:
     """What a reader of the folder must know: data, recipe, seed, scores."""
@@ -16,7 +18,7 @@ def card(about: Mapping[str, Any]) -> str:
         "---",
         f"# {', '.join(about['tasks'])}, seed {about['seed']}",
         "",
-        f"Trained by unwaver {about['unwaver']} from `{about['base_name'] or 'a local folder'}`.",
+        f"Trained by unwaver {about['unwaver']} from {about['base_name']}.",
         "",
         "| task | file | form | trained on | held out | accuracy, held out | accuracy, test |",
         "|---|---|---|---|---|---|---|",
@@ -32,13 +34,20 @@ def card(about: Mapping[str, Any]) -> str:
         f"{recipe['weight_decay']:g}, batch {recipe['batch']}, at most {recipe['length']} tokens, at most "
         f"{recipe['epochs']} epochs ({about['epochs_trained']:g} were trained), the best on the hold-out kept.",
     ]
+    if drawn := _drawn(setup):
+        lines.append(f"Drawn from the file: {drawn}.")
     if about["pairs"]:
         lines.append(
-            f"{about['pairs']:,} rows have a variant beside them ({_variants(setup['variants'])}); weight of the "
-            f"consistency loss: {setup.get('consistency', 0):g}."
+            f"{about['pairs']:,} rows have a variant beside them ({_variants(setup['variants'])}), of a share of "
+            f"{setup['share']:g} those of which one can be made; weight of the consistency loss: "
+            f"{setup.get('consistency', 0):g}."
         )
     if setup.get("adversarial"):
-        lines.append(f"Words were substituted ({setup['adversarial']}), up to {setup['samples']} samples an item.")
+        bar = f", with a similarity of at least {setup['bar']:g}" if setup.get("encoder") else ""
+        lines.append(
+            f"{about['added']:,} samples with words substituted ({setup['adversarial']}{bar}), at most "
+            f"{setup['samples']} of an item, are among the rows."
+        )
     lines += [
         "",
         "The hold-out has a tenth of the premises (or rows) and chose the epoch; the test set chose nothing. "
@@ -48,6 +57,14 @@ def card(about: Mapping[str, Any]) -> str:
     if about["heads"]:
         lines += ["The encoder is shared; heads.safetensors has a head for each task.", ""]
     return "\n".join(lines)
+
+
+def _drawn(setup: Mapping[str, Any]) -> str:
+    """ "a fraction of 0.25, about 2,000 rows of snli"."""
+    told = [f"a fraction of {setup['fraction']:g}"] if setup["fraction"] < 1 else []
+    for task, rows in setup.get("rows", {}).items():
+        told.append(f"about {rows:,} rows" + (f" of {task}" if task != "*" else ""))
+    return ", ".join(told)
 
 
 def _variants(by_task: Mapping[str, Sequence[str]]) -> str:
@@ -62,4 +79,5 @@ def _told(score: Mapping[str, Any] | None) -> str:
     if score is None or score["accuracy"] is None:
         return "–"
     interval = "" if score["low"] is None else f" [{100 * score['low']:.1f} – {100 * score['high']:.1f}]"
-    return f"{100 * score['accuracy']:.1f} %{interval} of {score['items']:,}"
+    left_out = f", {score[FLAG]:,} left out as seen" if score.get(FLAG) else ""
+    return f"{100 * score['accuracy']:.1f} %{interval} of {score['items']:,}{left_out}"

@@ -157,6 +157,11 @@ def key_of(item: Item, task: Task) -> Hashable:
     return tuple(texts[:-1]) if task.type == "defeasible" else tuple(texts)
 
 
+def _kept_apart(item: Item, task: Task) -> Hashable:
+    """What the hold-out shares with no row that is trained on: as in a draw, and the passage of a question."""
+    return item.fields[task.fields[0]] if task.type == "reading" else key_of(item, task)
+
+
 def drawn(data: Labelled, *, fraction: float = 1.0, rows: int | None = None, seed: int = 0) -> Labelled:
     """A share of the items, or about so many rows; a smaller draw is part of a larger one."""
     if not 0 < fraction <= 1:
@@ -172,8 +177,8 @@ def drawn(data: Labelled, *, fraction: float = 1.0, rows: int | None = None, see
 
 
 def held_out(data: Labelled, seed: int = 0) -> tuple[list[Item], list[Item]]:
-    """The items to train on, and a tenth to stop by: no premise is in both."""
-    keys = [key_of(item, data.task) for item in data.items]
+    """The items to train on, and a tenth to stop by: no premise or passage is in both."""
+    keys = [_kept_apart(item, data.task) for item in data.items]
     apart = set(training_shares(keys, [HELD_OUT], seed=seed + 1)[HELD_OUT].tolist())
     train = [item for n, item in enumerate(data.items) if n not in apart]
     held = [item for n, item in enumerate(data.items) if n in apart]

@@ -7,11 +7,12 @@ a training that was stopped goes on from the last of them, if they are its own.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ import numpy as np
 from unwaver import __version__
 from unwaver.errors import StoreFull, UsageError
 from unwaver.folder import write_whole
+from unwaver.models.hf_common import token_limit
 from unwaver.train.adversarial import substituted
 from unwaver.train.base import (
+    PACKAGE,
     is_text_to_text,
     load_classifier,
     load_multi_task,
@@ -33,8 +36,8 @@ from unwaver.train.base import (
 from unwaver.train.card import card
 from unwaver.train.consistency import Variant, variants_of
 from unwaver.train.recipes import Recipe
-from unwaver.train.rows import Encoder, answered, lines_of_test, score
-from unwaver.train.setup import Part, Setup, as_json
+from unwaver.train.rows import Encoder, answered, diverged, lines_of_test, score
+from unwaver.train.setup import Part, Setup, as_json, nothing_unseen
 from unwaver.trained import (
     ABOUT,
     FLAG,
@@ -51,7 +54,15 @@ from unwaver.types import Item
 SUMMARY, TEST, CARD = "summary.json", "test.jsonl", "README.md"
 SAVE_SECONDS = 300.0
 EVALUATION_BATCH = 64
-_FULL = ("No space left", "File too large", "Disk quota", "PytorchStreamWriter", "unexpected pos")
+_FULL = (
+    "No space left",
+    "File too large",
+    "Disk quota",
+    "PytorchStreamWriter",
+    "unexpected pos",
+    "iostream error",
+)
+_CHECKPOINT = ("*.safetensors", "optimizer.pt", "scheduler.pt", "rng_state*")
 
 Progress = Callable[[int], None]
 Track = Callable[[str, int], AbstractContextManager[Progress]]
@@ -95,8 +106,33 @@ def train(
                 made.append(training.measured())
             else:
                 made.append(training.go())
-    write_whole(out / SUMMARY, json.dumps(summary(setup, made), ensure_ascii=False, indent=1) + "\n")
+    everything = sorted([*made, *_made_before(setup, out, seeds)], key=lambda m: m.seed)
+    write_whole(out / SUMMARY, json.dumps(summary(setup, everything), ensure_ascii=False, indent=1) + "\n")
     return made
+
+
+def _made_before(setup: Setup, out: Path, seeds: Sequence[int]) -> Iterator[Made]:
+    """Models of the same training whose seeds were not asked for this time."""
+    for folder in out.glob("seed*"):
+        seed = folder.name.removeprefix("seed")
+        if seed.isdecimal() and int(seed) not in seeds:
+            about = _read_about(folder)
+            if about.get("id") == setup.id(int(seed)) and _same_test(about, setup):
+                yield Made(folder, int(seed), about["scores"])
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
+    """Empty where there is none that can be read."""
+    try:
+        found: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _same_test(about: Mapping[str, Any], setup: Setup) -> bool:
+    asked = as_json(setup)
+    return all(about["setup"].get(key) == _plain(asked.get(key)) for key in ("test_split", "test_rows"))
 
 
 @contextmanager
@@ -142,6 +178,7 @@ class _Training:
         self.setup, self.folder, self.seed = setup, folder, seed
         self.say, self.track, self.save_seconds = say, track, save_seconds
         self.checkpoints = folder.with_name(f".{folder.name}.checkpoints")
+        self.part = folder.with_name(f".{folder.name}.part")
         self.base, self.config = open_base(setup.base.replace("{seed}", str(seed)))
         self.text_to_text = is_text_to_text(self.config)
         self.multi_task = setup.multi_task
@@ -156,7 +193,7 @@ class _Training:
         """Whether the model is there; an error if something else is."""
         if not self.folder.exists():
             return False
-        if self._read_about().get("id") != self.setup.id(self.seed):
+        if _read_about(self.folder).get("id") != self.setup.id(self.seed):
             raise UsageError(
                 "this folder holds something else: another training, or other data",
                 file=self.folder,
@@ -165,24 +202,30 @@ class _Training:
         shutil.rmtree(self.checkpoints, ignore_errors=True)  # a kill may have left them
         return True
 
-    def _read_about(self) -> dict[str, Any]:
-        try:
-            found: dict[str, Any] = json.loads((self.folder / ABOUT).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return found
-
     def measured(self) -> Made:
         """The finished model; where another test set is asked for than it was measured on, that is done now."""
-        about, asked = self._read_about(), as_json(self.setup)
-        if any(about["setup"].get(key) != _plain(asked.get(key)) for key in ("test_split", "test_rows")):
-            about["setup"], about["scores"] = asked, self._scores(self.folder)
+        about = _read_about(self.folder)
+        if not _same_test(about, self.setup):
+            about["setup"], about["scores"] = as_json(self.setup), self._scores(self.folder)
             _write_json(self.folder / ABOUT, about)
             write_whole(self.folder / CARD, card(about))
         return Made(self.folder, self.seed, about["scores"])
 
     def go(self) -> Made:
+        """Trained, then measured: a kill while it is measured costs none of the training."""
+        if _read_about(self.part).get("id") != self.setup.id(self.seed):
+            self._train()
+        about = {**_read_about(self.part), "setup": as_json(self.setup)}
+        about["scores"] = scores = self._scores(self.part)
+        _write_json(self.part / ABOUT, about)
+        write_whole(self.part / CARD, card(about))
+        self.part.rename(self.folder)
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        return Made(self.folder, self.seed, scores)
+
+    def _train(self) -> None:
         tokenizer = load_tokenizer(self.base)
+        self._fit_length(tokenizer)
         encode = Encoder(tokenizer, self.recipe.length, self.text_to_text)
         rows, pairs = self._rows(encode)
         held = [
@@ -192,7 +235,16 @@ class _Training:
         ]
         self._own_checkpoints()
         model = self._tuned(tokenizer, rows, held)
-        return self._save(model, tokenizer, len(rows), pairs)
+        self._save(model, tokenizer, len(rows), pairs)
+
+    def _fit_length(self, tokenizer: Any) -> None:
+        """Inputs are cut where the base ends, if the recipe does not cut them before."""
+        from transformers import AutoConfig
+
+        limit = token_limit(tokenizer, AutoConfig.from_pretrained(self.base), unknown=self.recipe.length)
+        if limit < self.recipe.length:
+            self.say(f"{self.base} reads {limit} tokens: inputs are cut there, not at {self.recipe.length}")
+            self.recipe = replace(self.recipe, length=limit)
 
     def _number(self, place: int) -> int | None:
         return place if self.multi_task else None
@@ -202,16 +254,26 @@ class _Training:
 
     def _rows(self, encode: Encoder) -> tuple[list[Any], int]:
         """The rows to train on, and how many of them are pairs."""
-        rows, self.learnt = [], list[Item]()
+        rows, self.learnt, self.added = [], list[Item](), 0
         for n, part in enumerate(self.setup.parts):
             items = part.divided[0]
+            self._tell_of_joined_columns(part)
             beside = self._variants(part, items)
             added = self._adversarial(part, items)
             for k, item in enumerate(self._formed(part, items)):
                 rows.append(encode.row(item, part.task, self._number(n), beside.get(k)))
             rows += [encode.row(item, part.task, self._number(n)) for item in self._formed(part, added)]
+            self.added += len(added)
             self.learnt += [*part.data.items, *added, *(variant.item for variant in beside.values())]
         return rows, sum(1 for row in rows if row.get("variant"))
+
+    def _tell_of_joined_columns(self, part: Part) -> None:
+        """A classifier reads premise and hypothesis of δ-NLI joined anyway, a prompt has a line for each."""
+        if self.text_to_text and any("" in item.fields.values() for item in part.data.items):
+            self.say(
+                f"{part.task.name}: {Path(part.data.file).name} has several fields in one column, unlike groups; "
+                f"for a text-to-text model a file with {', '.join(part.task.fields)} is better"
+            )
 
     def _variants(self, part: Part, items: Sequence[Item]) -> dict[int, Variant]:
         s = self.setup
@@ -240,6 +302,9 @@ class _Training:
             masked_lm=s.masked_lm,
             seed=self.seed,
         )
+        if not made:
+            hint = "give a lower --bar, or texts with words that have synonyms"
+            raise UsageError(f"no word of {part.task.name} could be substituted", hint=hint)
         self.say(f"{part.task.name}: {len(made):,} items with words substituted")
         return made
 
@@ -330,20 +395,24 @@ class _Training:
         )
 
     def _last_checkpoint(self) -> Path | None:
-        """The newest checkpoint that is whole: its state, which is written last, can be read."""
+        """The newest checkpoint that is whole: its state, which is written last, can be read, and nothing is
+        missing from when others were deleted."""
         found = sorted(self.checkpoints.glob("checkpoint-*"), key=lambda p: -int(p.name.rpartition("-")[2]))
         for place in found:
             try:
                 json.loads((place / "trainer_state.json").read_text(encoding="utf-8"))
-                return place
+                if all(any(place.glob(files)) for files in _CHECKPOINT):
+                    return place
             except (OSError, ValueError):
-                shutil.rmtree(place)
+                pass
+            shutil.rmtree(place)
         return None
 
     # --- the folder -----------------------------------------------------------------------------------------
 
-    def _save(self, model: Any, tokenizer: Any, rows: int, pairs: int) -> Made:
-        part = self.folder.with_name(f".{self.folder.name}.part")
+    def _save(self, model: Any, tokenizer: Any, rows: int, pairs: int) -> None:
+        """unwaver.json comes last, when all else is on the disk: with it the training is done."""
+        part = self.part
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         if self.multi_task:
@@ -354,14 +423,10 @@ class _Training:
         tasks = {p.task.name: p.task for p in self.setup.parts}
         seen = np.union1d(fingerprints(self.learnt, tasks), self._seen_by_base())
         np.savez_compressed(part / SEEN, seen=seen)
-        about = self._about(rows, pairs)
-        _write_json(part / ABOUT, about)
-        about["scores"] = scores = self._scores(part)
-        _write_json(part / ABOUT, about)
-        write_whole(part / CARD, card(about))
-        part.rename(self.folder)
-        shutil.rmtree(self.checkpoints)
-        return Made(self.folder, self.seed, scores)
+        for path in part.iterdir():
+            with path.open("rb") as f:
+                os.fsync(f.fileno())
+        _write_json(part / ABOUT, self._about(rows, pairs))
 
     def _seen_by_base(self) -> Fingerprints:
         """What the base was trained on, if it is a model of ours: its weights are where this one began."""
@@ -385,16 +450,26 @@ class _Training:
             "id": self.setup.id(self.seed),
             "seed": self.seed,
             "base": self.setup.base,
-            "base_name": str(self.config.get("_name_or_path") or self.config.get("model_type", "")),
+            "base_name": self._base_name(),
             "tasks": tasks,
             "heads": self.multi_task,
             "recipe": {"name": self.setup.recipe, **asdict(self.recipe)},
             "setup": as_json(self.setup),
             "rows": rows,
             "pairs": pairs,
+            "added": self.added,
             "epochs_trained": round(self.epochs_trained, 2),
             "scores": {},
         }
+
+    def _base_name(self) -> str:
+        """A package or a model of the hub by its name, a folder by its last part: a card goes where paths do not.
+        A model of ours says what it is."""
+        about = _read_about(Path(self.base))
+        if about.get("tasks") and "seed" in about:
+            return f"a model of {', '.join(about['tasks'])}, seed {about['seed']}, from {about.get('base_name')}"
+        name = self.setup.base.replace("{seed}", str(self.seed))
+        return f"`{name if name.startswith(PACKAGE) or not Path(self.base).is_dir() else Path(self.base).name}`"
 
     def _scores(self, folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
         """Accuracy on the hold-out and the test set, asked of the saved folder as any run would ask it.
@@ -414,12 +489,11 @@ class _Training:
             if part.test is not None:
                 items = unseen(part.test.items, known, part.task)
                 if not items:
-                    hint = "give --test-split a split that is not trained on"
-                    raise UsageError(f"all rows of the test set of {part.task.name} were trained on", hint=hint)
+                    raise nothing_unseen(part.task)
                 labels = answered(model, part.task, self._formed(part, items))
                 told = {FLAG: len(part.test.items) - len(items)}
                 found[part.task.name]["test"] = {**score(items, labels, part.task), **told}
-                lines += lines_of_test(items, labels, part.task)
+                lines += lines_of_test(part.test.items, items, labels, part.task)
         (folder / TEST).unlink(missing_ok=True)
         if lines:
             write_whole(folder / TEST, "".join(lines))
@@ -442,6 +516,8 @@ def _write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def _accuracy(found: Any, multi: bool) -> dict[str, float]:
     """The mean of the tasks' accuracies: a large task does not decide alone when to stop."""
+    if not np.isfinite(found.predictions).all():
+        raise diverged()
     labels, tasks = found.label_ids if multi else (found.label_ids, np.zeros(len(found.label_ids), int))
     right = found.predictions.argmax(-1) == labels
     return {"accuracy": float(np.mean([right[tasks == t].mean() for t in np.unique(tasks)]))}

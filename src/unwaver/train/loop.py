@@ -16,6 +16,8 @@ from torch.nn.functional import cross_entropy, kl_div, log_softmax
 from torch.utils.data import DataLoader, Sampler
 from transformers import Trainer, TrainerCallback
 
+from unwaver.train.rows import diverged
+
 NO_LABEL = -100  # what torch leaves out of a loss
 POOL = 50  # batches whose rows are sorted by length together
 
@@ -129,6 +131,12 @@ class Tuner(Trainer):  # type: ignore[misc]
             if pair_of is not None and self._consistency:
                 loss = loss + self._consistency * consistency_loss(outputs.logits, pair_of)
         return (loss, {"loss": loss, "logits": outputs.logits}) if return_outputs else loss
+
+    def training_step(self, *inputs: Any, **options: Any) -> Any:
+        loss = super().training_step(*inputs, **options)
+        if not bool(torch.isfinite(loss)):
+            raise diverged()
+        return loss
 
     def get_train_dataloader(self) -> Any:
         rows = self.train_dataset

@@ -5,6 +5,7 @@ All use AdamW with a learning rate that falls linearly to 0, and stop early on t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -52,7 +53,7 @@ def recipe_for(name: str, tasks: Sequence[str], family: str, **changed: Any) -> 
     shared = replace(lowest, batch=max(r.batch for r in found), length=max(r.length for r in found))
     made = replace(shared, **{key: value for key, value in changed.items() if value is not None})
     for key in ("batch", "length", "lr", "epochs", "patience"):
-        if not getattr(made, key) > 0:
+        if not 0 < getattr(made, key) < math.inf:
             raise UsageError(f"--{key} is {getattr(made, key)}, expected more than 0", hint="leave it out")
     return made
 

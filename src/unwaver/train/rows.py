@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unwaver.errors import UsageError
+from unwaver.errors import ModelError, UsageError
 from unwaver.stats import estimate
 from unwaver.tasks import Task, prompt_of, segments_of
 from unwaver.train.consistency import Variant
@@ -59,9 +59,18 @@ def answered(model: Any, task: Task, items: Sequence[Item]) -> list[str]:
     labels = [""] * len(items)
     for batch in model.answer([request(item, task) for item in items]):
         for n, answer in batch:
-            logs = [x if math.isfinite(x) else -math.inf for x in answer.logprobs]
+            logs = answer.logprobs
+            if any(math.isnan(x) for x in logs):
+                raise diverged()
             labels[n] = items[n].choices[max(range(len(logs)), key=logs.__getitem__)] if logs else ""
     return labels
+
+
+def diverged() -> ModelError:
+    return ModelError(
+        "the training went astray: what the model gives is no number",
+        hint="give a lower --lr or --consistency, and another --out; a base may also be broken itself",
+    )
 
 
 def _right(items: Sequence[Item], labels: Sequence[str]) -> Any:
@@ -78,7 +87,11 @@ def score(items: Sequence[Item], labels: Sequence[str], task: Task) -> dict[str,
     return {"accuracy": found.value, "low": found.low, "high": found.high, "items": len(items)}
 
 
-def lines_of_test(items: Sequence[Item], labels: Sequence[str], task: Task) -> Iterator[str]:
-    for item, label, cluster in zip(items, labels, _clusters(items, task), strict=True):
-        told = {"id": item.id, "cluster": cluster, "label": label, "gold": item.accepted[0]}
+def lines_of_test(
+    everything: Sequence[Item], items: Sequence[Item], labels: Sequence[str], task: Task
+) -> Iterator[str]:
+    """Clusters are numbered over all of the test set: they mean the same whatever is left out of it as seen."""
+    places = dict(zip((key_of(i, task) for i in everything), _clusters(everything, task), strict=True))
+    for item, label in zip(items, labels, strict=True):
+        told = {"id": item.id, "cluster": places[key_of(item, task)], "label": label, "gold": item.accepted[0]}
         yield json.dumps({"task": task.name, **told}, ensure_ascii=False) + "\n"

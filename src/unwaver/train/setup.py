@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any
 
 from unwaver.errors import UsageError, near
 from unwaver.loaders import library
+from unwaver.models.hf_common import import_torch, pick_device
 from unwaver.own_tasks import open_task
 from unwaver.suites import paranlu
 from unwaver.tasks import CALM, Task
@@ -75,13 +77,20 @@ class Setup:
             raise UsageError("no task to train", hint="name one: unwaver train mrpc --base … --out …")
         if len(self.tasks) > 1 and not self.multi_task:
             raise UsageError("several tasks in one model need heads of their own", hint="add --multi-task")
-        if self.consistency < 0:
-            raise UsageError(
-                f"--consistency is {self.consistency}", hint="0 is off, 1 weighs as much as the labels"
-            )
+        self._check_numbers()
         self._check_names()
         if self.consistency and not any(self.variants.values()):
             raise UsageError("a consistency loss needs pairs", hint="add --variants swap, or reverse, signal …")
+
+    def _check_numbers(self) -> None:
+        for name, value, low, high, hint in (
+            ("consistency", self.consistency, 0, 1e6, "0 is off, 1 weighs as much as the labels"),
+            ("share", self.share, 1e-9, 1, "0.5 is every second item"),
+            ("bar", self.bar, -1, 1, "a cosine: 0.8 keeps what is much alike"),
+            ("test-rows", 1 if self.test_rows is None else self.test_rows, 1, math.inf, "leave it out for all"),
+        ):
+            if not low <= value <= high:
+                raise UsageError(f"--{name} is {value:g}", hint=hint)
 
     def _check_names(self) -> None:
         known = [named(task)[0].name for task in self.tasks]
@@ -114,6 +123,7 @@ class Setup:
             if tested is not None and self.test_rows is not None:
                 tested = drawn(tested, rows=self.test_rows)
             found.append(Part(task, form, data, tested))
+            found[-1].check()
         if len({part.task.name for part in found}) < len(found):
             raise UsageError("a task is named twice", hint="name each once")
         return found
@@ -125,6 +135,8 @@ class Setup:
                 checked(names, part.form, self.share, {"writer": self.writer})
         if self.adversarial:
             check_substitution(self.adversarial, self.samples, self.encoder, self.masked_lm)
+        if self.device not in (None, "cpu"):
+            pick_device(import_torch(), self.device)
         family = "" if "{seed}" in self.base else str(open_base(self.base)[1].get("model_type", ""))
         self.recipe_of(family)
 
@@ -152,9 +164,19 @@ class Part:
     data: Labelled
     test: Labelled | None
 
+    def check(self) -> None:
+        known = {tuple(item.fields.values()) for item in self.data.items}
+        if self.test is not None and all(tuple(item.fields.values()) in known for item in self.test.items):
+            raise nothing_unseen(self.task)
+
     @cached_property
     def divided(self) -> tuple[list[Item], list[Item]]:
         return held_out(self.data)
+
+
+def nothing_unseen(task: Task) -> UsageError:
+    hint = "give --test-split a split that is not trained on"
+    return UsageError(f"all rows of the test set of {task.name} were trained on", hint=hint)
 
 
 def named(name: str) -> tuple[Task, str]:
