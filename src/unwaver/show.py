@@ -32,6 +32,10 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
 
 
+def p_value(p: float | None) -> str:
+    return "–" if p is None else "<.001" if p < 0.001 else f"{p:.3f}"
+
+
 def rows(result: Result) -> list[list[str]]:
     """The short table, header first: one line for each suite/task/kind and model, numbers in percent."""
     scores = shown_scores(result)

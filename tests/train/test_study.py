@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from unwaver.errors import DataError
-from unwaver.study.findings import Findings, Line, difference, rho, rho_of
+from unwaver.study.findings import Compared, Findings, Line, difference, rho, rho_of
 from unwaver.study.plan import read_plan
-from unwaver.study.tables import remarks, tables
+from unwaver.study.tables import markdown, remarks, tables
 
 
 def test_difference_by_hand() -> None:
@@ -305,6 +305,16 @@ def test_tables_of_several_bases_say_which(tmp_path: Path) -> None:
     assert ["a", "single@0.5", "mrpc", "60.0", "20.0", "40.0", "2.00"] in rows
     (remark,) = remarks(found, plan)
     assert "mrpc (single@0.5 · a)" in remark
+
+
+def test_the_page_of_results_has_the_tables_of_its_study() -> None:
+    """studies/results.json is the study.json of the run that the page tells of."""
+    root = Path(__file__).parents[2]
+    study = json.loads((root / "studies" / "results.json").read_text())
+    lines, tests = [Line(**x) for x in study["lines"]], [Compared(**x) for x in study["tests"]]
+    found = Findings(lines, tests, study["shares"], study["rho"])
+    made = markdown(found, read_plan(root / "studies" / "results.toml"))
+    assert made.strip() in (root / "docs" / "results.md").read_text()
 
 
 def test_no_study(tmp_path: Path) -> None:

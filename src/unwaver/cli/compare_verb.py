@@ -112,7 +112,7 @@ _NUMBERS = ["relation", "metric", "first", "second", "diff.", "95 % interval", "
 
 
 def _numbers(row: Row) -> list[str]:
-    from unwaver.show import ARROW, percent
+    from unwaver.show import ARROW, p_value, percent
 
     given = f" ({row.given})" if row.given is not None else ""
     return [
@@ -122,7 +122,7 @@ def _numbers(row: Row) -> list[str]:
         percent(row.second),
         signed(row.difference),
         "–" if row.low is None else f"{signed(row.low)}, {signed(row.high)}",
-        "–" if row.p_holm is None else "<.001" if row.p_holm < 0.001 else f"{row.p_holm:.3f}",
+        p_value(row.p_holm),
         "–" if row.verdict in (None, "no difference") else str(row.verdict),
     ]
 

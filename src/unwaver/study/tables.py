@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unwaver import registry
-from unwaver.show import ARROW, percent
+from unwaver.show import ARROW, p_value, percent
 from unwaver.study.findings import TEST, Compared, Findings, Line
 from unwaver.study.plan import Plan, slug
 
@@ -88,7 +88,7 @@ def _paired(tests: Sequence[Compared]) -> Table:
             _metric(t.metric),
             f"{100 * t.difference:+.1f}",
             "–" if t.low is None or t.high is None else f"{100 * t.low:.1f} – {100 * t.high:.1f}",
-            f"{t.p_holm:.3f}",
+            p_value(t.p_holm),
             t.verdict,
             f"{t.groups:,}",
         ]
