@@ -90,7 +90,7 @@ def main(args: list[str] | None = None) -> NoReturn:
         command = getattr(getattr(e, "ctx", None), "command_path", "unwaver")
         _fail(UnwaverError(e.format_message(), hint=f"{command} --help shows what is possible"), 2, as_json)
     except (KeyboardInterrupt, click.Abort):
-        hint = "what was answered is saved: the same command goes on where it stopped"
+        hint = "what was done is saved: the same command goes on where it stopped"
         _fail(UnwaverError("interrupted", hint=hint), INTERRUPTED, as_json)
     except Exception as e:
         if os.environ.get("UNWAVER_DEBUG"):
