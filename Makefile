@@ -14,7 +14,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: demo test check bench study clean
+.PHONY: demo test lint check bench torture study clean
 
 demo: $(VENV)/.demo
 	$(BIN)/unwaver run sample --model demo/smollm2
@@ -23,14 +23,20 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev $(VENV)-lm-eval/.done $(VENV)/.browser
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
-check: $(VENV)/.dev
-	$(BIN)/ruff check src tests bench docs
-	$(BIN)/ruff format --check src tests bench docs
+lint: $(VENV)/.dev
+	$(BIN)/ruff check src tests bench torture docs
+	$(BIN)/ruff format --check src tests bench torture docs
 	$(BIN)/mypy
+
+check: lint
 	$(MAKE) test
 
 bench: $(VENV)/.dev $(VENV)-lm-eval/.done
 	$(BIN)/python bench/run.py
+
+# attacks that take minutes: mutated files, killed processes, simulated intervals
+torture: $(VENV)/.dev
+	$(BIN)/python torture/run.py
 
 # trains and evaluates the models of docs/results.md: about two hours on two cores; stopped, it goes on
 study: $(VENV)/.dev
