@@ -94,7 +94,7 @@ class Store:
     def put(self, batch: Sequence[tuple[str, Answer]]) -> None:
         """Commit what came back, all of it or nothing. A failed call never replaces an answer."""
         good = [(key, *_to_row(a)) for key, a in batch if a.error is None]
-        failed = [(key, a.error) for key, a in batch if a.error is not None]
+        failed = [(key, _storable(a.error)) for key, a in batch if a.error is not None]
         with self._explained(), self._transaction():
             self._db.executemany("INSERT OR IGNORE INTO answers VALUES (?,?,?,?,?,?,?,?)", good)
             self._db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
@@ -201,8 +201,13 @@ def _to_row(a: Answer) -> tuple[object, ...]:
     # JSON knows no infinity: an impossible choice is stored as null
     logprobs = json.dumps([x if math.isfinite(x) else None for x in a.logprobs]) if a.logprobs else None
     tokens = json.dumps(a.tokens) if a.tokens else None
-    text = None if a.text is None else a.text.encode("utf-8", "replace").decode()  # lone surrogates
-    return text, logprobs, tokens, prompt_tokens, completion_tokens, a.finish, int(a.truncated)
+    text = None if a.text is None else _storable(a.text)
+    return text, logprobs, tokens, prompt_tokens, completion_tokens, _storable(a.finish), int(a.truncated)
+
+
+def _storable(text: str) -> str:
+    """Without lone surrogates, which no file takes: "a\\ud800" -> "a?"."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _from_row(row: Sequence[Any]) -> Answer:

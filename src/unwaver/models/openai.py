@@ -284,6 +284,11 @@ def _key(variable: str) -> str:
     return key
 
 
+def _stay(response: httpx.Response) -> None:
+    """httpx prepares the next request even where no redirect is followed, and fails where it leads nowhere."""
+    response.headers.pop("location", None)
+
+
 def _hider(*secrets: str) -> Callable[[str], str]:
     """A function that takes secrets out of a text. Stand-ins such as "EMPTY" are none."""
     known = [s for s in secrets if len(s) >= 8]
@@ -327,7 +332,7 @@ def _client(
         httpx.URL(url.geturl())  # stricter than urlsplit
     except httpx.InvalidURL:
         raise _no_address() from None
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip, deflate"}
     if key:
         headers["Authorization"] = f"Bearer {key}"
     try:
@@ -336,6 +341,7 @@ def _client(
             auth=login if not key else None,
             timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0), pool=None),
             limits=httpx.Limits(max_connections=concurrency + 1, max_keepalive_connections=concurrency),
+            event_hooks={"response": [_stay]},
             trust_env=url.hostname not in ("localhost", "127.0.0.1", "::1"),  # no proxy for our own machine
         )
     except (httpx.InvalidURL, ValueError, ImportError, OSError) as e:

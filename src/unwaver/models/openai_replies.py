@@ -12,6 +12,7 @@ from unwaver.types import Answer
 
 LONGEST_WAIT = 60.0  # seconds; the most that Retry-After is obeyed
 LEAST = -1e9  # for a log-probability of minus infinity
+ROUNDING = 0.01  # a log-probability may be above 0 by as much
 
 Scored = tuple[float, int, tuple[int, int] | None]  # log-probability, tokens, usage
 
@@ -61,7 +62,7 @@ def retry_after(value: str | None, now: float) -> float | None:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(value).timestamp() - now
-        except (ValueError, OverflowError):
+        except (ValueError, OverflowError, TypeError, IndexError, OSError):
             return None
     return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_WAIT)
 
@@ -95,9 +96,19 @@ def scored(reply: Mapping[str, Any], start: int, whole: str, generated: int) -> 
         if (begin >= start or end > start)  # a token may straddle the border
         and not (generated and begin >= len(whole))
     ]
-    if not counted or not all(isinstance(v, int | float) and not math.isnan(v) for v in counted):
+    if not counted:
         raise Fault("the server gave no log-probability for a choice", hint="use method=generate")
-    return max(math.fsum(counted), LEAST), len(counted), _usage(reply)
+    return max(math.fsum(map(_logprob, counted)), LEAST), len(counted), _usage(reply)
+
+
+def _logprob(value: object) -> float:
+    """-0.25 -> -0.25; 1e-7 -> 0.0; minus infinity -> LEAST; anything that is no log-probability is a fault."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise Fault("the server gave no log-probability for a choice", hint="use method=generate")
+    if value > ROUNDING:
+        said = f"{float(value):g}" if value < 1e300 else "a number above 1e300"
+        raise Fault(f"the server gave the log-probability {said}, which is above 0", hint="use method=generate")
+    return float(min(max(value, LEAST), 0))
 
 
 def _first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:

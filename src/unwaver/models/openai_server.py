@@ -12,10 +12,13 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unwaver.models.openai_replies import Fault, error_message, printable, retry_after
+from unwaver.unpack import BARE, ZLIB, inflated
 
 if TYPE_CHECKING:
     import httpx
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
 PUBLIC_API = "https://api.openai.com/v1"
 _OWN_SERVER = "; one of your own: --model-arg base_url=…, of a judge: --agree judge=openai/NAME,base_url=…"
 LONGEST_BACKOFF = 30.0  # seconds
-LONGEST_BODY = 10_000_000  # bytes
+LONGEST_BODY = 10_000_000  # bytes, as they come and unpacked
+LARGE_BODY = 1_000_000  # bytes; JSON takes up to forty times as many in memory: such are read one by one
 GIVE_UP = 8  # requests in a row that failed for good
 FIRST_TRIES = 3  # of a server that was never met and seems not to be there, or to be another kind of server
 _PASSING = {408, 409, 425, 429}
@@ -54,6 +58,7 @@ class Server:
         self._timeout, self._retries, self._backoff = timeout, retries, backoff
         self._random = random.Random()  # for jitter only: the global generator belongs to the caller
         self._lock = threading.Lock()
+        self._one_by_one = threading.Lock()
         self._failed_in_a_row = 0
 
     def post(
@@ -68,7 +73,7 @@ class Server:
         faults: list[Fault] = []
         while True:
             try:
-                return parse(self._once(path, content))
+                return self._once(path, content, parse)
             except Fault as fault:
                 faults.append(fault)
                 if stop.is_set() or not self._try_again(faults):
@@ -110,13 +115,25 @@ class Server:
             seconds = fault.after + self._random.uniform(0, self._backoff)
         (self._wait or stop.wait)(seconds)
 
-    def _once(self, path: str, content: bytes) -> dict[str, Any]:
+    def _once(self, path: str, content: bytes, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
+        """Any reply is at worst a failed call with its reason."""
+        try:
+            response, body = self._reply(path, content)
+            with self._one_by_one if len(body) > LARGE_BODY else contextlib.nullcontext():
+                return parse(self._parsed(response, body))
+        except Fault:
+            raise
+        except Exception as e:  # not foreseen: a reply, whatever it is, does not stop a run
+            why = printable(self._hide(str(e)))
+            raise Fault(f"the answer cannot be read: {type(e).__name__}: {why}", passing=True) from None
+
+    def _reply(self, path: str, content: bytes) -> tuple[httpx.Response, bytes]:
         import httpx
 
         until = time.monotonic() + self._timeout
         try:
             with self._client.stream("POST", self._address + path, content=content) as response:
-                body = _body(response, until)
+                body = self._body(response, until)
         except (httpx.ConnectError, httpx.ConnectTimeout) as e:
             raise self._absent(e) from None
         except httpx.TimeoutException:
@@ -128,7 +145,15 @@ class Server:
             raise Fault(f"the connection was closed: {type(e).__name__}") from None
         if not response.is_success:
             raise self._refusal(response, body)
-        return self._parsed(response, body)
+        return response, body
+
+    def _body(self, response: httpx.Response, until: float) -> bytes:
+        try:
+            return _body(response, until)
+        except Fault:
+            if response.is_success:
+                raise
+            return b""  # what a refusal says cannot be read: its status tells enough
 
     def _absent(self, error: Exception) -> Fault:
         why = printable(self._hide(str(error))) or type(error).__name__
@@ -178,13 +203,42 @@ class Server:
 
 
 def _body(response: httpx.Response, until: float) -> bytes:
-    """The body, which may be neither endless nor endlessly slow."""
-    parts, size = [], 0
-    for part in response.iter_bytes():
-        parts.append(part)
-        size += len(part)
-        if size > LONGEST_BODY:
-            raise Fault(f"the answer is longer than {LONGEST_BODY:,} bytes", passing=True)
-        if time.monotonic() > until:
-            raise Fault("the answer did not end in time", passing=True)
+    """The body, which may be neither endless nor endlessly slow, packed or unpacked."""
+    size, parts = 0, []
+
+    def raw() -> Iterator[bytes]:
+        received = 0
+        for part in response.iter_raw():
+            received = _within(received + len(part), until)
+            yield part
+
+    try:
+        for part in _unpacked(raw(), response.headers.get("content-encoding", "")):
+            size = _within(size + len(part), until)
+            parts.append(part)
+    except (zlib.error, EOFError) as e:
+        raise Fault(f"the compressed answer is damaged: {printable(str(e))}", passing=True) from None
     return b"".join(parts)
+
+
+def _within(size: int, until: float) -> int:
+    if size > LONGEST_BODY:
+        raise Fault(f"the answer is longer than {LONGEST_BODY:,} bytes", passing=True)
+    if time.monotonic() > until:
+        raise Fault("the answer did not end in time", passing=True)
+    return size
+
+
+def _unpacked(parts: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """ "gzip" and "deflate" are what we ask for; one within another is how bombs are made."""
+    kinds = [kind for kind in (k.strip().lower() for k in encoding.split(",")) if kind not in ("", "identity")]
+    if not kinds:
+        return parts
+    if kinds in (["gzip"], ["x-gzip"]):
+        return inflated(parts)
+    if kinds == ["deflate"]:
+        first = next(parts, b"")
+        # some servers leave the two bytes out that begin a zlib stream: a multiple of 31
+        bare = len(first) > 1 and (first[0] & 15 != 8 or int.from_bytes(first[:2]) % 31 != 0)
+        return inflated(chain([first], parts), BARE if bare else ZLIB)
+    raise Fault(f"the answer is packed as {printable(encoding)!r}, expected gzip or deflate", passing=True)
