@@ -391,3 +391,38 @@ def test_any_bytes_from_a_server_are_an_answer_a_failed_call_or_an_error_that_sa
         assert answer.text is not None or answer.logprobs
     else:
         assert answer.error.isprintable()
+
+
+DRIPS = {
+    "head": (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
+    "a header": (b"HTTP/1.1 200 OK\r\nX: ", b"y"),
+    "status": (b"HTTP/1.1 200 ", b"O"),
+    "continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "chunk": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"x"),
+    "body": (b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b" "),
+    "empty members": (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzip.compress(b"")),
+}
+
+
+@pytest.mark.parametrize("place", DRIPS)
+def test_a_reply_that_drips_has_one_time_limit(place):
+    """The server goes on until we hang up, or for 20 s: how long it took is counted in what was sent."""
+    begin, drop = DRIPS[place]
+    sent = 0
+
+    def drip(listening):
+        nonlocal sent
+        connection, _ = listening.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(begin)
+            for sent in range(1000):  # noqa: B007
+                connection.sendall(drop)
+                time.sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip, args=[listening])
+        thread.start()
+        [answer] = asked(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", FREE, timeout=0.3)
+        thread.join()
+    assert answer.error in ("no answer within 0.3 s", "the answer did not end in time")
+    assert sent < 900

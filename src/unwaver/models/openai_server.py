@@ -18,6 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unwaver.models.openai_replies import Fault, error_message, printable, retry_after
+from unwaver.models.openai_wire import Deadline, limit_reads
 from unwaver.unpack import BARE, ZLIB, inflated
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Server:
         self._hide, self._hints, self._wait = hide, hints, wait
         self._timeout, self._retries, self._backoff = timeout, retries, backoff
         self._random = random.Random()  # for jitter only: the global generator belongs to the caller
+        self._deadline = Deadline()
+        limit_reads(client, self._deadline)
         self._lock = threading.Lock()
         self._one_by_one = threading.Lock()
         self._failed_in_a_row = 0
@@ -130,14 +133,17 @@ class Server:
     def _reply(self, path: str, content: bytes) -> tuple[httpx.Response, bytes]:
         import httpx
 
-        until = time.monotonic() + self._timeout
+        until = self._deadline.until = time.monotonic() + self._timeout
+        began = False
         try:
             with self._client.stream("POST", self._address + path, content=content) as response:
+                began = True
                 body = self._body(response, until)
         except (httpx.ConnectError, httpx.ConnectTimeout) as e:
             raise self._absent(e) from None
         except httpx.TimeoutException:
-            raise Fault(f"no answer within {self._timeout:g} s", passing=True) from None
+            late = "the answer did not end in time" if began else f"no answer within {self._timeout:g} s"
+            raise Fault(late, passing=True) from None
         except (httpx.HTTPError, httpx.StreamError) as e:
             why = printable(self._hide(str(e)))
             raise Fault(f"the connection broke: {type(e).__name__}: {why}", passing=True) from None
