@@ -86,8 +86,10 @@ def make_plan(
             if not chosen(item) or (item.id, 0) in plan.keys:
                 continue
             request = render(item, model)
+            repeats_itself = way_of(model, request).deterministic
             for replicate in range(1 if item.role == "judge" else replicates):
-                numbered = request if replicate == 0 else replace(request, replicate=replicate)
+                # one answer counts for every replicate of a model that cannot answer otherwise
+                numbered = request if replicate == 0 or repeats_itself else replace(request, replicate=replicate)
                 key = key_of(numbered)
                 plan.keys[item.id, replicate] = key
                 plan.requests.setdefault(key, numbered)
@@ -95,6 +97,12 @@ def make_plan(
         if keys:
             plan.groups.append(keys)
     return plan
+
+
+def way_of(model: Model, request: Request) -> Model:
+    """The method and settings in which a model answers: those of its writer where there are no choices."""
+    writer: Model | None = getattr(model, "writer", None)
+    return model if request.choices or writer is None else writer
 
 
 def key_maker(model: Model) -> Callable[[Request], str]:

@@ -19,6 +19,7 @@ from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.models import open_judge, open_models, open_writer
 from unwaver.panel import Answers, Panel, Respondent, answers_of, links
 from unwaver.render import Renderer
+from unwaver.repeats import repeats_note
 from unwaver.rescore import frame_of, scored, seen_apart, versions
 from unwaver.result import Result
 from unwaver.select import Selection, select
@@ -425,11 +426,17 @@ class Run:
             ],
             "judges": [_model_record(r.judge, r.model) for r in self.panel.judges],
             "writer": _model_record(self.writer.model.name, self.writer.model) if self.writer else None,
-            "notes": self.selection.notes,
+            "notes": self._notes(),
             "words": self._words(),
             "hashes": {"groups.jsonl": groups_hash},
             "versions": versions(),
         }
+
+    def _notes(self) -> dict[str, list[str]]:
+        """What a reader must know: of how the groups were made, and of repeats that are none."""
+        repeats = [repeats_note(self.groups, model, self.config.replicates) for model in self.models]
+        said = zip(self._names(), repeats, strict=True)
+        return {**self.selection.notes, **{name: [note] for name, note in said if note}}
 
     def _words(self) -> dict[str, tuple[str, ...]]:
         return {f"{task}/{template}": w for (task, template), w in self.renderer.words(self.groups).items()}
@@ -468,11 +475,8 @@ class Run:
         for model in self.models:
             if prompting and "prompt" not in model.reads:
                 self.console.say(f"{model.name} reads no prompt: {', '.join(prompting)} makes no difference to it")
-            if self.config.replicates > 1 and model.deterministic:
-                self.console.say(
-                    f"{model.name} answers the same every time ({model.method}): --replicates "
-                    f"{self.config.replicates} asks it for nothing new. Sample with --model-arg temperature=0.7"
-                )
+            if note := repeats_note(self.groups, model, self.config.replicates):
+                self.console.say(f"{model.name}: {note}")
 
     @contextmanager
     def _stores(self, place: Path) -> Iterator[Store]:

@@ -102,6 +102,9 @@ class Model(Protocol):
     fields named in `reads`. `answer` yields batches of (index into requests, Answer) in any order: a batch
     is what is committed to the store at once. An Answer with `error` is a call that failed for good.
 
+    `deterministic` is a guarantee: the same request always gets the same answer. Such a model is asked once for
+    all replicates. A server at temperature 0 does not guarantee it.
+
     A model may have more: `check(requests)` raises before anything is asked, `count_tokens(requests)` knows the
     size of prompts, `decoding` says how tokens are chosen, and `writer` is a model with the method and settings
     in which requests without choices are answered, where these differ.

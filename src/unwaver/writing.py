@@ -14,7 +14,7 @@ from unwaver.config import Config
 from unwaver.panel import Panel, Respondent
 from unwaver.render import Renderer
 from unwaver.store import Store
-from unwaver.types import Answer, Group, Request
+from unwaver.types import Answer, Group, Model, Request
 from unwaver.variants.judges import Judge, judges_for, with_candidates
 from unwaver.variants.paraphrase import K
 from unwaver.variants.source import Rewrite
@@ -36,7 +36,7 @@ class Written:
     def __init__(self, writer: Respondent, config: Config, panel: Panel, renderer: Renderer, store: Store):
         self._writer, self._config = writer, config
         self._panel, self._renderer, self._store = panel, renderer, store
-        self.tries = 1 if writer.model.deterministic else tries_of(config)
+        self.tries = 1 if _repeats_itself(writer.model) else tries_of(config)
         self._key_of = key_maker(writer.model)
 
     def round(
@@ -69,6 +69,11 @@ class Written:
         """What is missing because the writer failed."""
         failed = len(self._store.failures(self._writer.plan.requests))
         return f"{failed:,} calls of the writer failed" if failed else None
+
+
+def _repeats_itself(model: Model) -> bool:
+    """Whether asking for another paraphrase is a waste: nothing is drawn, on this machine or by a server."""
+    return model.deterministic or model.settings.get("temperature") == 0
 
 
 def request(group: Group, field: str, attempt: int) -> Request:

@@ -138,7 +138,7 @@ def test_two_columns_are_enough(unwaver: Any, tmp_path: Path) -> None:
 
 def test_replicates(unwaver: Any, tmp_path: Path) -> None:
     done = unwaver("run", "sample/snli/semantic", "--model", "fake/constant", "--replicates", 2, "--out", "r")
-    assert "--replicates 2 asks it for nothing new" in " ".join(done.stderr.split())
+    assert "its answer counts for all 2 replicates" in " ".join(done.stderr.split())
     assert calls(tmp_path / "r") == 2 * 2 * 10
 
 

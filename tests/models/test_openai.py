@@ -94,7 +94,7 @@ def test_what_identifies_a_model(opened, monkeypatch):
     assert model.settings == {
         "method": "generate", "system": None, "temperature": 0.0, "top_p": 0.9, "max_tokens": 16, "seed": None,
     }  # fmt: skip
-    assert (model.reads, model.deterministic) == (("prompt", "words"), True)
+    assert (model.reads, model.deterministic) == (("prompt", "words"), False)
     assert not opened("http://localhost:1/v1", temperature=1.0).deterministic
     assert opened("http://localhost:1/v1", method="logprob", temperature=1.0).settings == {
         "method": "logprob",

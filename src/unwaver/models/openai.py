@@ -36,6 +36,7 @@ RESERVED = {"model", "messages", "prompt", "stream", "n", "echo", "logprobs", "s
 
 class OpenAIModel:
     reads = ("prompt", "words")
+    deterministic = False  # servers do not guarantee it, not even at temperature 0
 
     def __init__(
         self,
@@ -52,7 +53,6 @@ class OpenAIModel:
         self.method = str(settings["method"])
         self.settings = settings
         self.decoding = described(settings) if self.method == "generate" else ""
-        self.deterministic = self.method == "logprob" or settings.get("temperature") == 0
         self._server = server
         self._concurrency = concurrency
         self._stops = stops

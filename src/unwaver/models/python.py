@@ -28,12 +28,12 @@ Function = Callable[[list[dict[str, Any]]], Any]
 class PythonModel:
     method = "python"
     reads = ("segments", "prompt", "choices")
-    deterministic = True
 
-    def __init__(self, name: str, function: Function, identity: str, batch: int):
+    def __init__(self, name: str, function: Function, identity: str, batch: int, deterministic: bool = False):
         self.name = name
         self.identity = identity
         self.settings: Mapping[str, object] = {}
+        self.deterministic = deterministic
         self._function = function
         self._batch = batch
 
@@ -79,8 +79,11 @@ class PythonModel:
             raise ModelError(f"{self.name}, item {asked!r}: {e}", hint=hint) from None
 
 
-def open_model(name: str, *, batch: int = 64, cache: bool = True) -> PythonModel:
+def open_model(name: str, *, batch: int = 64, cache: bool = True, deterministic: bool = False) -> PythonModel:
     """The function `module:function`, called with at most `batch` requests at a time.
+
+    `deterministic` declares that it always gives the same result for the same request: replicates are then one
+    call, counted for each of them.
 
     The module is looked for in the current folder, too. Identity is a hash of the source of the function's
     file and of the module; what those import is not part of it. Where there is no source, or with
@@ -101,7 +104,7 @@ def open_model(name: str, *, batch: int = 64, cache: bool = True) -> PythonModel
         raise ModelError(f"{name} is no function but {type(function).__name__}", hint="python/module:function")
     if inspect.iscoroutinefunction(function):
         raise ModelError(f"{name} is asynchronous", hint="wrap it: asyncio.run inside a plain function")
-    return PythonModel(name, function, _identity(name, module, function) if cache else "", batch)
+    return PythonModel(name, function, _identity(name, module, function) if cache else "", batch, deterministic)
 
 
 def _import(name: str) -> Any:
