@@ -157,7 +157,27 @@ def as_options(config: Config | Mapping[str, Any]) -> dict[str, Any]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
 
 
+# options that models or people read as text, so they must be text; a path may be any bytes
+_TEXTS = ("system", "task", "kind", "labels", "columns", "map", "model_args", "writer_args", "lang", "variants")
+
+
+def _check_texts(c: Config) -> None:
+    for name in _TEXTS:
+        value = getattr(c, name)
+        parts = [*value.keys(), *value.values()] if isinstance(value, Mapping) else value
+        for part in [parts] if isinstance(parts, str) else parts or ():
+            try:
+                str(part).encode()
+            except UnicodeEncodeError:
+                option = name.removesuffix("s").replace("_", "-") if name != "variants" else name
+                raise UsageError(
+                    f"--{option} {part!r} is not text in UTF-8",
+                    hint="write it in UTF-8, or set the terminal and the script to UTF-8",
+                ) from None
+
+
 def _check_config(c: Config) -> None:
+    _check_texts(c)
     for name in ("limit", "sample", "max_calls", "additive_cap", "k", "tries"):
         value = getattr(c, name)
         if value is not None and value < 1:

@@ -25,6 +25,7 @@ from unwaver.errors import DataError, near
 
 MOST_BYTES = 4 << 30  # a packed file that unpacks to more is refused
 EXTENSIONS = (".tsv", ".csv", ".jsonl", ".json")
+_HALVES = re.compile("[\ud800-\udfff]")  # how Python holds bytes of a name that are not UTF-8
 _SIGNS = {",": "comma", "\t": "tab", ";": "semicolon"}
 
 
@@ -107,9 +108,9 @@ def extension(path: Path) -> str:
 
 
 def stem(path: Path) -> str:
-    """stem(Path("data/pairs.csv.gz")) -> "pairs"."""
+    """stem(Path("data/pairs.csv.gz")) -> "pairs"; a byte that is not UTF-8 becomes �."""
     name = re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE)
-    return Path(name).stem
+    return _HALVES.sub("�", Path(name).stem)
 
 
 def shown(value: object) -> str:

@@ -77,7 +77,7 @@ def write_groups(
 
     text = groups_text(groups, rendered)
     write_whole(folder / GROUPS, text)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
 
 
 def groups_text(groups: Iterable[Group], rendered: Callable[[Item], Mapping[str, Any]] | None = None) -> str:
@@ -139,8 +139,11 @@ def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
 
 
 def write_whole(path: Path, text: str | bytes) -> None:
-    """All of it or nothing, whatever happens meanwhile."""
-    data = text.encode() if isinstance(text, str) else text
+    """All of it or nothing, whatever happens meanwhile.
+
+    A name that is not UTF-8 is written as JSON spells it: the byte e9 -> \\udce9.
+    """
+    data = text.encode(errors="backslashreplace") if isinstance(text, str) else text
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if path.is_file() and path.read_bytes() == data:

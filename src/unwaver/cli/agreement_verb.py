@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import floor
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from unwaver.cli.printing import print_json
 from unwaver.cli.run_verb import console
 from unwaver.cli.run_verb import pairs as options_from
 from unwaver.errors import UsageError
@@ -106,7 +106,7 @@ def validate_command(
         "corrected": corrected,
     }
     if as_json:
-        click.echo(json.dumps({"version": 1, **document}, ensure_ascii=False))
+        print_json({"version": 1, **document})
         return
     _print(document, found, plot)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.printing import print_json
 from unwaver.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -339,7 +339,7 @@ def _emit(
     document: Mapping[str, Any], header: Sequence[str], rows: Iterable[Sequence[str]], as_json: bool
 ) -> None:
     if as_json:
-        click.echo(json.dumps({"version": 1, **document}, ensure_ascii=False))
+        print_json({"version": 1, **document})
         return
     from rich.console import Console
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+from unwaver.cli.printing import print_json
 from unwaver.cli.run_verb import console, pairs, variant_options
 
 
@@ -80,7 +80,7 @@ def command(**options: Any) -> None:
             "certification": certification,
             "file": str(out),
         }
-        click.echo(json.dumps({"version": 1, "build": document}, ensure_ascii=False))
+        print_json({"version": 1, "build": document})
         return
     from unwaver.audit import as_text
 

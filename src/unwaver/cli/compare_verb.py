@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.printing import print_json
 from unwaver.cli.score_verb import answer_options
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def command(
     pairs = pairs_of([sides_of(path, **options) for path in paths])
     found = compare(pairs, metrics=metrics, common=common, allow_different=allow_different, alpha=alpha, seed=seed)
     if as_json:
-        click.echo(json.dumps(document(found, alpha), ensure_ascii=False, allow_nan=False))
+        print_json(document(found, alpha))
         return
     from rich.console import Console
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.printing import print_json
 from unwaver.cli.score_verb import answer_options
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def command(
     if markdown:
         write_whole(markdown, gate.markdown(checks, alpha))
     if as_json:
-        click.echo(json.dumps(gate.document(checks, alpha, allow_undecided), ensure_ascii=False, allow_nan=False))
+        print_json(gate.document(checks, alpha, allow_undecided))
     else:
         _print(checks, alpha)
     if not gate.is_met(checks, allow_undecided):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from unwaver import catalog, registry
+from unwaver.cli.printing import print_json
 from unwaver.errors import DataError
 
 ROOMS = ("suites", "models", "variants", "metrics", "logs")
@@ -35,7 +35,7 @@ def command(room: str | None, data_dir: Path | None, as_json: bool) -> None:
     if room == "suites":
         cases = (case for name in registry.names("suites") for case in _cases(name, data_dir))
         if as_json:
-            click.echo(json.dumps({"version": 1, "suites": list(cases)}, ensure_ascii=False))
+            print_json({"version": 1, "suites": list(cases)})
             return
         for case in cases:  # each is shown as soon as it is counted
             count = f"{case['groups']:>7,} groups" if case["missing"] is None else f"      – {case['missing']}"
@@ -44,7 +44,7 @@ def command(room: str | None, data_dir: Path | None, as_json: bool) -> None:
         rooms = [room] if room else list(ROOMS)
         entries = {r: {n: catalog.ABOUT.get(n, "") for n in registry.names(r)} for r in rooms}
         if as_json:
-            click.echo(json.dumps({"version": 1, **entries}, ensure_ascii=False))
+            print_json({"version": 1, **entries})
             return
         for name, things in entries.items():
             click.echo(f"{name}:")

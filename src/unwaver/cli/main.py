@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from unwaver import __version__
+from unwaver.cli.streams import guard, to_nowhere
 from unwaver.errors import UnwaverError, near
 
 VERBS = {
@@ -55,6 +56,13 @@ class Verbs(click.Group):
             raise click.UsageError(f"unknown command {args[0]!r}; {near(args[0], VERBS)}", ctx)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as e:  # not of our output, see streams: click would end with 1, "a gate failed"
+            hint = "another process ended early: give the same command again"
+            raise UnwaverError(f"the system says: {e.strerror}", hint=hint) from e
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         with formatter.section("Commands"):
@@ -79,6 +87,7 @@ def main(args: list[str] | None = None) -> NoReturn:
     arguments = sys.argv[1:] if args is None else args
     as_json = "--json" in arguments
     signal.signal(signal.SIGTERM, _interrupt)
+    guard()
     try:
         sys.exit(_done(arguments))
     except UnwaverError as e:
@@ -104,20 +113,9 @@ def main(args: list[str] | None = None) -> NoReturn:
 
 def _done(arguments: list[str]) -> int:
     """Do what was asked for; what a verb exits with, it returns."""
-    try:
-        code = cli.main(arguments, prog_name="unwaver", standalone_mode=False)
-        if sys.stdout is not None:  # closed by `>&-`
-            sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # `unwaver … | head`; click makes the latter of the former
-        _discard_output()
-        return 0
+    code = cli.main(arguments, prog_name="unwaver", standalone_mode=False)
+    sys.stdout.flush()
     return code if isinstance(code, int) else 0
-
-
-def _discard_output() -> None:
-    """Python writes what it still holds when it ends, and would fail then."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -129,13 +127,12 @@ def _fail(error: UnwaverError, code: int, as_json: bool) -> NoReturn:
 
     try:
         if as_json:
-            import json
+            from unwaver.cli.printing import print_json
 
-            print(json.dumps({"version": 1, "error": error.as_dict()}, ensure_ascii=False))
-        if sys.stdout is not None:  # what a full disk did not take is still held
-            sys.stdout.flush()
+            print_json({"version": 1, "error": error.as_dict()})
+        sys.stdout.flush()  # what a full disk did not take is still held
     except OSError:
-        _discard_output()
+        to_nowhere(sys.stdout.fileno())
     print(f"unwaver: {safe(str(error))}", file=sys.stderr)
     if error.hint:
         print(f"         {safe(error.hint)}", file=sys.stderr)

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-import click
+if TYPE_CHECKING:
+    from unwaver.result import Result
 
-from unwaver.result import Result
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """One JSON document on stdout, in its encoding: what it cannot hold is escaped as JSON does it."""
+    in_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "").startswith("utf")
+    try:
+        text = json.dumps(document, ensure_ascii=not in_utf8, allow_nan=False)
+    except ValueError:  # JSON has no word for "not a number"
+        text = json.dumps(_finite(document), ensure_ascii=not in_utf8, allow_nan=False)
+    print(_HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text))
+
+
+def _finite(value: Any) -> Any:
+    """Numbers that JSON cannot hold become null: {"tau": nan} -> {"tau": None}."""
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def emit(result: Result, *, as_json: bool, quiet: bool = False) -> None:
     if as_json:
-        click.echo(json.dumps(result.document(), ensure_ascii=False, allow_nan=False))
+        print_json(result.document())
         return
     from rich.console import Console
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.printing import emit
+from unwaver.cli.printing import emit, print_json
 from unwaver.errors import UnwaverError, UsageError
 
 if TYPE_CHECKING:
@@ -284,9 +284,7 @@ def _tracker(stderr: Any) -> Callable[[str, int], Any]:
 def _dry_run(run: Run, as_json: bool) -> None:
     plan = run.dry()
     if as_json:
-        import json
-
-        click.echo(json.dumps({"version": 1, "dry_run": plan}, ensure_ascii=False))
+        print_json({"version": 1, "dry_run": plan})
         return
     for entry in plan:
         click.echo(f"{entry['model']}:")

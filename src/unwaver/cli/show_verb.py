@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.printing import print_json
 from unwaver.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,10 +44,8 @@ def command(folder: Path, only: str, model: str, everything: bool, limit: int, a
         if model in name:
             found += _chosen(frame, only, everything)
     if as_json:
-        import json
-
         shown = [{"group": g, "model": m, "answers": a} for g, m, a in found[:limit]]
-        click.echo(json.dumps({"version": 1, "found": len(found), "groups": shown}, ensure_ascii=False))
+        print_json({"version": 1, "found": len(found), "groups": shown})
         return
     _print(found, groups, limit)
 

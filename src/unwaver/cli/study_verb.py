@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from unwaver.cli.printing import print_json
 from unwaver.cli.run_verb import console
 
 
@@ -61,7 +62,7 @@ def command(
     write_whole(place / "study.json", document + "\n")
     write_whole(place / "tables.md", markdown(found, plan))
     if as_json:
-        click.echo(document)
+        print_json(found.document())
         return
     from rich.console import Console
 

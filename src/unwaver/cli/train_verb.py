@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.printing import print_json
 from unwaver.cli.run_verb import console, pairs
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _print_json(places: Sequence[Path]) -> None:
     from unwaver.train.finetune import SUMMARY
 
     found = [json.loads((place / SUMMARY).read_text(encoding="utf-8")) for place in places]
-    click.echo(json.dumps(found[0] if len(found) == 1 else {"version": 1, "models": found}, ensure_ascii=False))
+    print_json(found[0] if len(found) == 1 else {"version": 1, "models": found})
 
 
 def _print_table(found: Sequence[tuple[Path, Sequence[Made]]]) -> None:
