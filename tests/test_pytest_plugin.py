@@ -50,6 +50,12 @@ def test_typo(unwaver):
     from unwaver.errors import UnwaverError
     with pytest.raises((TypeError, UnwaverError)):
         unwaver.assert_consistent(steady, "q.csv", maximum_tau=0.1, **OPTIONS)
+
+def test_nonsense_is_no_verdict(unwaver):
+    from unwaver.errors import UsageError
+    for bars in ({"max_tua": 0.1}, {"max_tau": "low"}, {"max_tau<": 0.1}, {"max_": 0.1}, {"max_drop": "tau>0.1"}):
+        with pytest.raises(UsageError):
+            unwaver.assert_consistent(steady, "q.csv", **bars, **OPTIONS)
 """
 
 
@@ -92,6 +98,7 @@ def test_the_fixture(inner: Any) -> None:
         "test_until": "PASSED",
         "test_bars_of_a_file_and_a_baseline": "PASSED",
         "test_typo": "PASSED",
+        "test_nonsense_is_no_verdict": "PASSED",
     }, done.stdout
     assert "not consistent enough: fail" in done.stdout
     assert "tau <= 0.1: tau is" in done.stdout

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from unwaver.bars import LEADING, Way, check_metrics, fraction, metric_name, read_bar
 from unwaver.block import Block, block_of
 from unwaver.compare import Side, comparable, paired
 from unwaver.errors import DataError, UsageError, near
@@ -22,9 +23,7 @@ from unwaver.result import leading_of
 from unwaver.scoring import Measured, accuracy_of, measured, partition
 
 Verdict = Literal["pass", "fail", "undecided"]
-Way = Literal["max", "min", "max_drop"]
 EVERYWHERE = "*"
-LEADING = "*"  # the leading metric of each suite/task/kind
 MOST_GROUPS = 10_000_000
 FEWEST = 20  # a bootstrap over fewer clusters decides nothing
 
@@ -86,24 +85,13 @@ class Check:
 
 
 def bar_from(text: str, way: Way) -> Bar:
-    """ "tau=0.10" -> Bar("max", "tau", 0.1); for a drop the metric may be left out: "0.02"."""
-    metric, equals, number = text.rpartition("=")
-    option = f"--{way.replace('_', '-')}"
-    if (not equals or not metric.strip()) and (way != "max_drop" or equals):
-        raise UsageError(f"{option} {text}: expected METRIC=NUMBER", hint=f"such as {option} tau=0.10")
-    return Bar(way, metric.strip() or LEADING, _number(number, f"{option} {text}"))
+    """ "tau=0.10" or "tau<=0.10" -> Bar("max", "tau", 0.1); for a drop the metric may be left out: "0.02"."""
+    return Bar(way, *read_bar(text, way))
 
 
-def _number(value: Any, where: str) -> float:
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise UsageError(f"{where}: {value!r} is no number", hint="a fraction: 0.10 is 10 %")
-    return number
+def bar_of(way: Way, metric: str, value: Any, name: str) -> Bar:
+    """A bar whose parts are given apart; `name` is what the user calls it."""
+    return Bar(way, metric_name(metric, name, "max_tau=0.10"), fraction(value, name))
 
 
 def read_bars(path: Path) -> tuple[list[Bar], float | None]:
@@ -121,7 +109,7 @@ def read_bars(path: Path) -> tuple[list[Bar], float | None]:
     if not bars:
         raise DataError("it has no bars", file=path, hint='["*"] and below it max = {tau = 0.1}')
     if alpha is not None:
-        alpha = _number(alpha, f"{path}: alpha")
+        alpha = fraction(alpha, f"{path}: alpha")
     return bars, alpha
 
 
@@ -140,7 +128,9 @@ def _bars_in(where: str, table: Mapping[str, Any], path: Path) -> Iterator[Bar]:
         if not isinstance(metrics, dict):
             raise DataError(f'["{where}"]: {way} = {given!r}', file=path, hint=f"{way} = {{tau = 0.1}}")
         for metric, value in metrics.items():
-            yield Bar(way, metric, _number(value, f'{path}: ["{where}"] {way} {metric}'), where)
+            place = f'{path}: ["{where}"] {way} {metric}'
+            name = metric if metric == LEADING else metric_name(metric, place, f"{way} = {{tau = 0.1}}")
+            yield Bar(way, name, fraction(value, place), where)
 
 
 def _matches(bar: Bar, case: tuple[str, str, str]) -> int | None:
@@ -186,6 +176,7 @@ def gate(
         raise UsageError(
             f"{missing} is missing", hint="a drop is against a baseline: --baseline RUN --max-drop 0.02"
         )
+    check_metrics((bar.metric for bar in bars), lambda: _metrics_in([*sides, *baseline]))
     absolute = [bar for bar in bars if bar.way != "max_drop"]
     checks: list[Check] = []
     for side in sides:
@@ -197,6 +188,11 @@ def gate(
         checks += [check for _, check in made]
         checks += [_nothing(bar, side) for bar in bars if id(bar) not in used and not _is_hidden(bar, side, bars)]
     return checks
+
+
+def _metrics_in(sides: Sequence[Side]) -> set[str]:
+    found = (measured(block_of(part), side.unreadable) for side in sides for part in partition(side.frame))
+    return {m.metric.name for of_block in found for m in of_block}
 
 
 def overall(checks: Sequence[Check]) -> Verdict:
@@ -395,6 +391,8 @@ def _drop(before: Measured, after: Measured, bar: Bar, block: Block, alpha: floa
         raise UsageError(
             f"{metric.name} is neither better low nor high", hint="it cannot drop: choose another metric"
         )
+    if metric.share and not -1 <= bar.value <= 1:
+        raise UsageError(f"{bar}: a drop lies between -1 and 1", hint="a bar is a fraction: 0.02 is 2 points")
     found = difference(
         before.values,
         after.values,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from unwaver.bars import Way
     from unwaver.result import Result
     from unwaver.types import Model
 
@@ -56,12 +57,12 @@ class Consistency:
         if bars is not None:
             chosen, of_file = gate.read_bars(Path(bars))
             alpha = of_file if alpha is None else alpha
-        ways: dict[str, gate.Way] = {"max_": "max", "min_": "min"}
+        ways: dict[str, Way] = {"max_": "max", "min_": "min"}
         for name in list(options):
             if name[:4] in ways and not hasattr(unwaver.Config, name):
-                chosen.append(gate.Bar(ways[name[:4]], name[4:], float(options.pop(name))))
+                chosen.append(gate.bar_of(ways[name[:4]], name[4:], options.pop(name), name))
         if max_drop is not None:
-            chosen.append(gate.Bar("max_drop", gate.LEADING, max_drop))
+            chosen.append(gate.bar_from(str(max_drop), "max_drop"))
         options.setdefault("out", str(self._folder / "unwaver"))
         named = [str(suites)] if isinstance(suites, str | Path) else list(suites)
         alpha = 0.05 if alpha is None else alpha

@@ -47,8 +47,8 @@ def parse_bar(text: str) -> Bar:
     except ValueError:
         value = -1.0
     if not found or not 0 <= value <= 1:
-        hint = "METRIC<=NUMBER or METRIC>=NUMBER, a fraction, in quotes: --until 'tau<=0.10'"
-        raise UsageError(f"--until {text!r} is no bar", hint=hint)
+        hint = "use METRIC<=NUMBER or METRIC>=NUMBER, a fraction, in quotes: --until 'tau<=0.10'"
+        raise UsageError(f"--until {text!r} is not a valid bar", hint=hint)
     return Bar(found[1], found[2][0] in "<≤", value)
 
 

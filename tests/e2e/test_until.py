@@ -217,8 +217,8 @@ def test_gate_on_a_stopped_run_says_the_same(unwaver: Any, folder: Path) -> None
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
-        (("--until", "tau"), "is no bar", "tau<=0.10"),
-        (("--until", "tau<=10"), "is no bar", "fraction"),
+        (("--until", "tau"), "is not a valid bar", "tau<=0.10"),
+        (("--until", "tau<=10"), "is not a valid bar", "fraction"),
         (("--until", "tua<=0.1"), "has no tua", "did you mean tau"),
         (("--until", "tau_independent<=0.1"), "no mean of one value", "possible here: accuracy"),
         (("--until", "tau<=0.1", "--alpha", "1"), "--alpha is 1", "0.05"),

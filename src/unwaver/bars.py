@@ -1,0 +1,121 @@
+"""How bars are written: one grammar for the command line, bar files and the pytest fixture.
+
+    --max tau=0.10     --max 'tau<=0.10'     --max 'tau <= 10 %'     --min 'P_C>=0.85'     --max-drop 0.02
+
+What is not a bar is bad usage, never a verdict; so is a metric that exists nowhere.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from unwaver.errors import UsageError, near
+
+Way = Literal["max", "min", "max_drop"]
+LEADING = "*"  # the leading metric of each suite/task/kind
+_SIGNS: dict[Way, tuple[str, ...]] = {
+    "max": ("=", "<=", "<", "≤"),
+    "min": ("=", ">=", ">", "≥"),
+    "max_drop": ("=", "<=", "<", "≤"),
+}
+_BAR = re.compile(r"\s*(?P<metric>.*?)\s*(?P<sign>[<>=≤≥!~:]+)(?P<number>[^<>=≤≥!~:]*)", re.DOTALL)
+_NAME = re.compile(r"[^\W\d][\w@.+-]*")
+_EXAMPLES: dict[Way, str] = {
+    "max": "--max tau=0.10 or --max 'tau<=0.10'",
+    "min": "--min P_C=0.85 or --min 'P_C>=0.85'",
+    "max_drop": "--max-drop 0.02 or --max-drop tau=0.02",
+}
+
+
+def read_bar(text: str, way: Way) -> tuple[str, float]:
+    """ "tau<=0.10" -> ("tau", 0.1); of a drop the metric may be left out: "0.02" -> ("*", 0.02)."""
+    where = f"--{way.replace('_', '-')} {text}"
+    found = _BAR.fullmatch(text)
+    if found is None:
+        if way == "max_drop":
+            return LEADING, fraction(text, where)
+        raise UsageError(f"{where} is not a bar: expected METRIC=NUMBER", hint=f"write {_EXAMPLES[way]}")
+    if found["sign"] not in _SIGNS[way]:
+        raise UsageError(
+            f"{where}: {found['sign']} {_against(found['sign'], way)}", hint=f"write {_EXAMPLES[way]}"
+        )
+    return metric_name(found["metric"], where, _EXAMPLES[way]), fraction(found["number"], where)
+
+
+def _against(sign: str, way: Way) -> str:
+    if any(sign in signs for signs in _SIGNS.values()):
+        told = {"max": "sets an upper limit", "min": "sets a lower limit", "max_drop": "limits how much is lost"}
+        return f"contradicts --{way.replace('_', '-')}, which {told[way]}"
+    return "is not a comparison that a bar can make"
+
+
+def metric_name(name: object, where: str, example: str) -> str:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        found = "it names no metric" if name == "" else f"{name!r} cannot be the name of a metric"
+        raise UsageError(f"{where}: {found}", hint=f"write {example}; unwaver score RUN --json has every metric")
+    return name
+
+
+def fraction(value: Any, where: str) -> float:
+    """0.1, "0.1" and "10 %" -> 0.1."""
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        percent = isinstance(value, str) and value.strip().endswith("%")
+        number = float(value.strip().removesuffix("%")) / 100 if percent else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError(f"{where}: {value!r} is not a number", hint="a bar is a fraction: 0.10 is 10 %")
+    return number
+
+
+# --- metrics that exist -------------------------------------------------------------------------------------
+
+_STATES = ("flipped", "unflipped")
+NAMES = (
+    *("tau", "tau_conditioned", "tau_independent", "C_R", "C_S"),
+    *("P_C", "P_C_pairs", "P_C_floor", "P_C_repeats", "P_C_corrected", "P_C_corrected_published"),
+    *("VAP", "Var_R", "PVAP", "A_original", "A_paraphrase", "A_bucket", "A_test", "weight_mass"),
+    *("A_corrected", "A_corrected_published", "var_item", "var_wording", "var_replicate", "wording_share"),
+    *("accuracy", "accuracy_variants", "clusters", "cluster_entropy", "majority_share", "sigma_original"),
+    *(f"{name}_{state}" for name in ("entropy", "max_prob") for state in ("consistent", "inconsistent")),
+    *(f"{name}_{state}" for name in ("js", "ks", "sigma", "embedding_distance", "length") for state in _STATES),
+    *(f"overlap_{name}_{state}" for name in ("exact", "fuzzy") for state in _STATES),
+    *("Cons_lex", "Cons_lex_repeat", "accuracy_contains", "accuracy_rouge1", "accuracy_bleurt", "accuracy_judge"),
+    *("r_r@1", "r_s@1", "r_r@5", "r_s@5"),
+)
+# those of a number of variants, of a threshold, or of an agreement
+_FAMILIES = re.compile(r"r_[rs]@[1-9]\d*|C_S@[01]?\.?\d+")
+
+
+def is_built_in(metric: str) -> bool:
+    from unwaver.agree import AGREEMENTS
+
+    if metric in NAMES or _FAMILIES.fullmatch(metric):
+        return True
+    agreement = re.fullmatch(r"Cons_(\w+?)(@[\d.]+|_repeat|_questions|_accurate|_joint)?", metric)
+    return agreement is not None and agreement[1] in AGREEMENTS
+
+
+def check_metrics(metrics: Iterable[str], in_run: Callable[[], set[str]]) -> None:
+    """A metric that neither unwaver nor this run has is bad usage: it is a slip of the pen, not a bad model."""
+    from unwaver import registry
+    from unwaver.agree import AGREEMENTS
+
+    odd = [name for name in dict.fromkeys(metrics) if name != LEADING and not is_built_in(name)]
+    if not odd or set(registry.names("metrics")) != set(
+        registry.ROOMS["metrics"]
+    ):  # packages bring names of theirs
+        return
+    found = in_run()
+    for name in odd:
+        if name not in found:
+            known = found | set(NAMES) | {f"Cons_{agreement}" for agreement in AGREEMENTS}
+            hint = near(name, known)
+            if not hint.startswith("did"):
+                hint = near(name, found)
+            raise UsageError(f"unknown metric {name!r}", hint=hint)
