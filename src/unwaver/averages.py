@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from unwaver.block import Block
 from unwaver.metrics.fooling import flipped, opposed, rate
+from unwaver.state import MISSING
 from unwaver.stats import Floats, estimate
 from unwaver.types import Score
 
@@ -61,7 +63,7 @@ def _score(
         found = replace(found, low=None, high=None, interval=None)
     counted = int((~np.isnan(pooled)).sum())
     groups = sum(block.groups for block in blocks)
-    failed, not_asked = (sum(int(getattr(b, name).sum()) for b in blocks) for name in ("failed", "not_asked"))
+    missing: dict[str, Any] = {name: sum(block.missing[name] for block in blocks) for name in MISSING}
     named = PLAIN if plain else WEIGHTED
     return Score(
         suite=first.suite,
@@ -73,10 +75,10 @@ def _score(
         high=found.high,
         groups=groups,
         counted=counted,
-        not_applicable=groups - counted - failed - not_asked,
+        not_applicable=groups - counted - sum(missing.values()),
         unreadable=sum(int(block.unreadable.sum()) for block in blocks),
-        failed=failed,
-        not_asked=not_asked,
+        cut_read=sum(int(block.cut_read.sum()) for block in blocks),
+        **missing,
         truncated=sum(int(block.truncated.sum()) for block in blocks),
         accuracy=_accuracy(blocks, plain),
         model=named if over == "model" else first.model,

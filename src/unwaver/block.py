@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unwaver.errors import DataError
+from unwaver.state import MISSING
 from unwaver.stats import Floats, Reduce
 
 Bools = NDArray[np.bool_]
@@ -47,6 +48,9 @@ class Block:
     unreadable: Bools
     truncated: Bools
     not_needed: Bools  # of those not asked: the verdict was certain without them
+    refused: Bools
+    cut: Bools
+    cut_read: Bools  # an answer was cut and could be read
     # one entry a row
     item: pl.Series
     # one entry a group, NaN where it has none; None where no group has one
@@ -67,7 +71,12 @@ class Block:
 
     @property
     def complete(self) -> Bools:
-        return ~(self.failed | self.not_asked)
+        return np.asarray(~np.logical_or.reduce([getattr(self, name) for name in MISSING]))
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many groups are not scored because an answer is missing, by why: {"failed": 2, "cut": 0 …}."""
+        return {name: int(getattr(self, name).sum()) for name in MISSING}
 
     def per_group(self, values: Floats, rows: Bools) -> Floats:
         """The mean of row values over the chosen rows of each group, NaN where a group has none."""
@@ -178,7 +187,10 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         return np.bincount(group[rows.to_numpy()], minlength=groups) > 0
 
     status = frame["status"]
-    failed = any_row(status == "failed")
+    missing: dict[str, Any] = {}  # each group under the first reason that it has
+    for why in MISSING:
+        found = any_row(status.is_in([why, "not_needed"] if why == "not_asked" else [why]))
+        missing[why] = found & ~np.logical_or.reduce([np.zeros(groups, bool), *missing.values()])
     return Block(
         **{name: first[name] for name in ("suite", "task", "kind", "model", "method", "expect")},
         labels=labels.to_list(),
@@ -192,11 +204,11 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         gold=frame["gold"],
         probs=frame["probs"],
         cluster=cluster,
-        failed=failed,
-        not_asked=any_row(status.is_in(["not_asked", "not_needed"])) & ~failed,
+        **missing,
         unreadable=any_row(status == "unreadable"),
+        cut_read=any_row(status == "cut_read"),
         truncated=any_row(frame["truncated"]),
-        not_needed=any_row(status == "not_needed") & ~failed,
+        not_needed=any_row(status == "not_needed") & missing["not_asked"],
         item=frame["item"],
         weight=_weight(frame["weight"], group, groups),
         test=test,

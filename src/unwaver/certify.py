@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
+from unwaver.state import NO_ANSWER, Status
 from unwaver.types import Group, Item
-
-Status = Literal["answered", "unreadable", "failed", "not_asked"]
 
 
 class Reading(NamedTuple):
@@ -39,7 +38,7 @@ def verdict(item: Item, reading: Reading) -> Verdict:
 
     With a bar the probability of the accepted answers decides, without one the label does.
     """
-    if reading.status in ("failed", "not_asked"):
+    if reading.status in NO_ANSWER:
         return Verdict(None, None, reading.status)
     score = None
     if reading.probs:
@@ -111,12 +110,16 @@ def counted(group: Group, read: Read) -> list[Item]:
 
 
 def reading_of(group: Group, item: Item, read: Read) -> Reading:
-    """What the table has of an item: a variant that nobody asked about because its judge failed has failed."""
+    """What the table has of an item. A variant that was not asked about because its judge gave no answer is
+    missing for the same reason: the judge failed, was refused or was cut."""
     reading = read(item)
     if reading.status == "not_asked":
-        judges = judges_of(group).get(item.id, ())
-        return Reading("failed") if any(read(judge).status == "failed" for judge in judges) else reading
+        judges = {read(judge).status for judge in judges_of(group).get(item.id, ())}
+        return next((Reading(why) for why in _WHY if why in judges), reading)
     return reading
+
+
+_WHY: tuple[Status, ...] = ("failed", "refused", "cut")
 
 
 def needed(group: Group, read: Read) -> list[Item]:

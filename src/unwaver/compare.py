@@ -30,7 +30,7 @@ Verdict = Literal["better", "worse", "differs", "no difference"]
 
 # what gives a comparison another meaning; the model, its identity and its method are what is compared
 MEANING = (
-    "shots", "replicates", "system", "template", "normalise", "decode", "read", "unreadable", "additive",
+    "shots", "replicates", "system", "template", "normalise", "decode", "read", "unreadable", "cut", "additive",
     "variants", "writer", "writer_args", "judges", "k", "encoder", "lang", "antonyms", "review", "epsilon",
     "agree",
 )  # fmt: skip
@@ -103,7 +103,8 @@ def sides_of(path: Path, unreadable: Unreadable | None = None, **options: Any) -
         groups = {group.id: group for group in folder.read_groups(place or path)}
         config = record["config"]
         reading = unreadable or config.get("unreadable", "violate")
-        settings = {name: config.get(name) for name in MEANING} | {"unreadable": reading}
+        cut = options.get("cut") or config.get("cut", "exclude")
+        settings = {name: config.get(name) for name in MEANING} | {"unreadable": reading, "cut": cut}
         if config.get("shots"):
             settings["seed"] = config.get("seed")  # it chooses the solved examples
     parts = frame.partition_by(["model", "method"], maintain_order=True)

@@ -34,6 +34,7 @@ class Config:
     decode: tuple[str, ...] = ()
     read: str = "text"
     unreadable: Literal["violate", "skip"] = "violate"
+    cut: Literal["exclude", "keep"] = "exclude"
     # how the groups are found or made
     data_dir: str | None = None
     fetch: bool = False
@@ -77,6 +78,7 @@ class Config:
         "price_in",
         "price_out",
         "unreadable",
+        "cut",
         "fetch",
         "agree",
         "scorers",
@@ -149,6 +151,7 @@ _TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "str": ("a text", lambda v: isinstance(v, str)),
     "str | None": ("a text", lambda v: isinstance(v, str)),
     "Literal['violate', 'skip']": ("violate or skip", lambda v: v in ("violate", "skip")),
+    "Literal['exclude', 'keep']": ("exclude or keep", lambda v: v in ("exclude", "keep")),
 }
 
 
@@ -204,6 +207,8 @@ def _check_config(c: Config) -> None:
         raise UsageError("--replicates is at least 1 and --shots at least 0", hint="leave them out")
     if c.unreadable not in ("violate", "skip"):
         raise UsageError(f"unreadable={c.unreadable!r}", hint="known: violate, skip")
+    if c.cut not in ("exclude", "keep"):
+        raise UsageError(f"cut={c.cut!r}", hint="known: exclude, keep")
     for name, value in {**c.model_args, **c.writer_args}.items():
         if re.search(r"://[^/\s]*@", str(value)):
             raise UsageError(

@@ -101,7 +101,8 @@ class Run:
             names |= {j.model for k in kinds for j in judges_for(k, self.config.judges) if j.model} - {SELF}
             names |= {f"embedding/{self.config.encoder}"} if self.config.encoder else set()
         judges = {name: open_judge(self.config, name) for name in sorted(names)}
-        panel = Panel(self.models, judges, self.renderer, self.config.replicates, self.config.normalise)
+        c = self.config
+        panel = Panel(self.models, judges, self.renderer, c.replicates, c.normalise, c.cut)
         if self.config.until:  # a budget may end a wave: what is asked of it must be random, too
             groups = [g for case in by_case(groups).values() for c in in_order(case, self.config.seed) for g in c]
         panel.plan(groups)

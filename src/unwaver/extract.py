@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 from unwaver.agree.numeric import numbers
 from unwaver.agree.pairs import is_blank
 from unwaver.errors import UsageError, missing_extra, near
+from unwaver.thoughts import without_thought
 
 Reader = Callable[[str], str | None]
 Found = TypeVar("Found")
@@ -32,7 +33,6 @@ Found = TypeVar("Found")
 REGEX_CHARACTERS = 20_000  # a regular expression reads the end of longer texts
 REGEX_SECONDS = 5.0  # of computing, for one text
 JSON_STARTS = 1_000  # braces from which an object is tried: each try may read the rest of the text
-_THOUGHT, _THOUGHT_END = "<think>", "</think>"
 
 
 def reader(spec: str) -> Reader:
@@ -49,12 +49,6 @@ def reader(spec: str) -> Reader:
     helps = likely.startswith(("a ", "did")) and (not colon or name == "regex")
     hint = f"{likely} known: {known}" if helps else f"known: {known}"
     raise UsageError(f"no way of reading an answer is called {spec!r}", hint=hint)
-
-
-def without_thought(text: str) -> str | None:
-    """ "<think>Hm.</think> Yes" -> " Yes"; None where a thought has no end, as the answer never came."""
-    _, end, after = text.rpartition(_THOUGHT_END)
-    return None if not end and after.lstrip().startswith(_THOUGHT) else after
 
 
 def _guarded(read: Reader) -> Reader:

@@ -18,6 +18,7 @@ from unwaver.block import Block, block_of
 from unwaver.compare import Side, comparable, paired
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import read_toml
+from unwaver.missing import in_words, what_to_do
 from unwaver.paired import difference
 from unwaver.result import leading_of
 from unwaver.scoring import Measured, accuracy_of, measured, partition
@@ -75,6 +76,12 @@ class Check:
     not_needed: int = 0
     clusters: int = 0
     accuracy: float | None = None
+    # those that are missing, by why; and the groups with an answer that was cut and could be read
+    failed: int = 0
+    refused: int = 0
+    cut: int = 0
+    not_asked: int = 0
+    cut_read: int = 0
 
     @property
     def case(self) -> str:
@@ -223,7 +230,7 @@ def _check(measured: Measured, bar: Bar, block: Block, alpha: float, seed: int) 
         raise UsageError(f"{bar}: {bar.metric} lies between 0 and 1", hint="a bar is a fraction: 0.10 is 10 %")
     found = measured.estimate(seed, level=1 - 2 * alpha)
     check = _counts(
-        _missing(bar, block, "it has no value: it applies to no group"),
+        _missing(bar, block, _no_value(block)),
         block,
         measured.counted,
     )
@@ -248,8 +255,7 @@ def _decided(check: Check, value: float, bar: float, *, at_most: bool, alpha: fl
     good, bad = (check.high, check.low) if at_most else (check.low, check.high)
     if good <= bar if at_most else good >= bar:
         if check.missing:
-            reason = f"{check.missing:,} groups have no answer: give the command of the run again"
-            return replace(check, verdict="undecided", reason=reason)
+            return replace(check, verdict="undecided", reason=_lacking(check.missing, asdict(check)))
         return replace(check, verdict="pass", reason=f"the {limit} is {100 * good:.1f} %")
     if bad > bar if at_most else bad < bar:
         return replace(check, verdict="fail", reason=f"the {limit} is {100 * bad:.1f} %")
@@ -320,15 +326,29 @@ def _missing(bar: Bar, block: Block, reason: str) -> Check:
     return _counts(check, block, 0)
 
 
+def _no_value(block: Block) -> str:
+    if not sum(block.missing.values()):
+        return "it has no value: it applies to no group"
+    return f"it has no value: {_lacking(sum(block.missing.values()), block.missing)}"
+
+
+def _lacking(groups: int, counts: Mapping[str, int]) -> str:
+    why = in_words(counts)  # nothing where they are missing in the baseline
+    return f"{groups:,} groups have no answer{f' ({why})' if why else ''}: {what_to_do(counts)}"
+
+
 def _counts(check: Check, block: Block, counted: int) -> Check:
-    failed, not_asked, not_needed = (int(getattr(block, n).sum()) for n in ("failed", "not_asked", "not_needed"))
+    missing: dict[str, Any] = block.missing
+    not_needed = int(block.not_needed.sum())
     return replace(
         check,
         groups=block.groups,
         counted=counted,
-        not_applicable=block.groups - counted - failed - not_asked,
+        not_applicable=block.groups - counted - sum(missing.values()),
         unreadable=int(block.unreadable.sum()),
-        missing=failed + not_asked - not_needed,
+        cut_read=int(block.cut_read.sum()),
+        missing=sum(missing.values()) - not_needed,
+        **missing,
         not_needed=not_needed,
         accuracy=accuracy_of(block),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from unwaver.ask import Plan, Render, key_maker, make_plan
 from unwaver.certify import Read, Reading, is_plain, needed
+from unwaver.state import CutMode
 from unwaver.store import Store
 from unwaver.types import Answer, Group, Item, Model, Request
 
@@ -46,10 +47,12 @@ class Panel:
         render: Render,
         replicates: int = 1,
         normalise: bool = False,
+        cut: CutMode = "exclude",
     ):
         self.tested = [Respondent(model) for model in models]
         self.judges = [Respondent(model, judge) for judge, model in judges.items()]
-        self._render, self._replicates, self._normalise = render, replicates, normalise
+        self._render, self._replicates = render, replicates
+        self._normalise, self._cut = normalise, cut
 
     @property
     def tested_or_none(self) -> Sequence[Respondent | None]:
@@ -93,7 +96,7 @@ class Panel:
         """How that reads, one function for each replicate."""
         from unwaver.table import reader
 
-        told = reader(self.answers(tested, store), words, self._normalise)
+        told = reader(self.answers(tested, store), words, self._normalise, cut=self._cut)
 
         def of(replicate: int) -> Read:
             def read(item: Item) -> Reading:

@@ -25,6 +25,7 @@ from unwaver.errors import UsageError
 from unwaver.models import model_options
 from unwaver.panel import Respondent
 from unwaver.references import Referenced, accurate_all
+from unwaver.state import NO_ANSWER
 from unwaver.types import Answer, Group, Item, Request
 
 RIGHT = "right_"  # what the names of the columns begin with
@@ -144,7 +145,7 @@ def held(frame: pl.DataFrame, groups: Sequence[Group]) -> Iterator[Held]:
     columns = frame.select("item", "role", "status", "label")
     for row, (id, role, status, label) in enumerate(columns.iter_rows()):
         item = items.get(id)
-        if item is not None and role != "judge" and status not in ("failed", "not_asked"):
+        if item is not None and role != "judge" and status not in NO_ANSWER:
             yield Held(row, _question(item), Referenced(label or "", item.accepted, item.rejected))
 
 

@@ -19,10 +19,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
+
+from unwaver.thoughts import is_open, without_thought
 
 # Underscores part words, apostrophes do not: "not_entailment" is two words, "isn't" is one.
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -35,7 +37,6 @@ _SEPARATORS = "/|,"
 _KOREAN_ENDINGS = ("입니다", "이에요", "예요", "이다", "임")  # "거짓입니다" is one word: "(it) is false"
 _NO_MARKS = {"a", "i"}  # an option's letter, or an article and a pronoun
 _AFTER_A_MARK = {"is", "because", "since", "as", "or", "and", "would", "seems", "fits", "for", "here"}
-_THOUGHT_END = "</think>"
 _SHORT = 200  # longer texts are hardly ever met twice: not remembered
 
 Words = tuple[str, ...]
@@ -74,6 +75,33 @@ def read_labels(
             read[text] = read_label(text, choices, words)
         labels.append(read[text])
     return labels
+
+
+def is_settled(text: str, label: str, choices: Sequence[str], words: Sequence[str] = ()) -> bool:
+    """Whether `label`, read from a text that was cut, would be read whatever label its last words began.
+
+    With the words Yes, No: "Yes, becau" -> True; "Yes. <think>But" -> False. With 1 … 10: "1" -> False.
+    """
+    if is_open(text):
+        return False
+    return all(read_label(longer, choices, words) == label for longer in _longer(text, (*words, *choices)))
+
+
+def _longer(text: str, names: Iterable[str]) -> Iterator[str]:
+    """The text with each name completed that its last words may have begun: "so n", ("No",) -> "so no"."""
+    end = text.rstrip()
+    said = list(_WORD.finditer(end))
+    if not said or said[-1].end() != len(end):
+        return  # it ends with a mark
+    tail = [_fold(m[0]) for m in said]
+    for name in dict.fromkeys(names):
+        parts = _split(name)
+        for count in range(1, min(len(parts), len(tail)) + 1):
+            begun, last = parts[count - 1], tail[-1]
+            if tuple(tail[-count:-1]) == parts[: count - 1] and begun.startswith(last):
+                rest = " ".join((begun[len(last) :], *parts[count:]))
+                if rest and (end == text or rest.startswith(" ")):
+                    yield end + rest
 
 
 def match_label(name: str, choices: Sequence[str]) -> str | None:
@@ -138,11 +166,11 @@ def _cut(text: str) -> _Text:
 
 
 def _read(text: str, known: _Known) -> str | None:
-    _, end, after = text.rpartition(_THOUGHT_END)
-    plain = _plain(after)
+    after = without_thought(text)
+    plain = _plain(text if after is None else after)
     if plain in known.exact:
         return known.exact[plain]
-    if not end and plain.startswith("<think>"):
+    if after is None:
         return None
     cut = _cut(plain)
     return (

@@ -13,6 +13,7 @@ from unwaver.config import Config, as_options, config_from
 from unwaver.errors import DataError, UsageError
 from unwaver.panel import Answers, answers_of
 from unwaver.result import Result
+from unwaver.state import CutMode
 from unwaver.store import Store
 from unwaver.types import Group
 
@@ -42,6 +43,7 @@ def frame_of(
         replicates=config.replicates,
         normalise=config.normalise,
         read=config.read,
+        cut=config.cut,
     )
 
 
@@ -64,13 +66,15 @@ def scored(frames: Sequence[pl.DataFrame], record: Mapping[str, Any], config: Co
 
     scores = score_frame(pl.concat(frames), unreadable=config.unreadable, seed=config.seed)
     shown = {k: v for k, v in record.items() if k not in ("words", "version")}
-    return Result(scores, {**shown, "folder": str(place)}, place)
+    kept = {"cut": config.cut} if config.cut == "keep" else {}
+    return Result(scores, {**shown, **kept, "folder": str(place)}, place)
 
 
 def score(
     answers: Any,
     *,
     unreadable: Literal["violate", "skip"] | None = None,
+    cut: CutMode | None = None,
     seed: int = 0,
     review: Path | str | None = None,
     agree: Sequence[str] = (),
@@ -81,7 +85,8 @@ def score(
 
     `answers` is a run folder; or a table, that is a frame of Polars or pandas, columns, or rows with group, kind,
     role, label and, where known, gold; or the path, or paths, of tables and of other tools' logs. `log_options`
-    are the fields of `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem").
+    are the fields of `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" counts
+    answers that ended at the token limit as they are.
     """
     from unwaver.logs import options_from
 
@@ -90,15 +95,18 @@ def score(
     if paths := _paths(answers):
         place = run_folder(paths, options.format)
         if place is not None:
-            return score_folder(place, unreadable=unreadable, review=review, agree=agree)
+            return score_folder(place, unreadable=unreadable, cut=cut, review=review, agree=agree)
         from unwaver.logs import read_logs
 
         answers, notes = read_logs(paths, options)
     from unwaver.scoring import score_frame
     from unwaver.table import complete
 
-    scores = score_frame(complete(answers), unreadable=unreadable or "violate", seed=seed)
+    frame = complete(answers, cut or "exclude")
+    scores = score_frame(frame, unreadable=unreadable or "violate", seed=seed)
     run: dict[str, Any] = {"versions": versions()}
+    if cut == "keep":
+        run["cut"] = cut
     if weights == "published":
         run["weights"] = weights
     if notes:
@@ -107,7 +115,12 @@ def score(
 
 
 def read_answers(
-    path: Path, *, review: Path | str | None = None, agree: Sequence[str] = (), **log_options: Any
+    path: Path,
+    *,
+    cut: CutMode | None = None,
+    review: Path | str | None = None,
+    agree: Sequence[str] = (),
+    **log_options: Any,
 ) -> tuple[pl.DataFrame, dict[str, Any] | None]:
     """The answers of a run folder, with its record, or those of a table or a log of another tool."""
     import polars as pl
@@ -118,8 +131,8 @@ def read_answers(
     options = options_from(log_options)
     place = run_folder([path], options.format)
     if place is None:
-        return complete(read_logs([path], options)[0]), None
-    frames, record, _ = read_folder(place, review, agree)
+        return complete(read_logs([path], options)[0], cut or "exclude"), None
+    frames, record, _ = read_folder(place, review, agree, cut)
     return pl.concat(frames, how="diagonal_relaxed"), record
 
 
@@ -159,22 +172,25 @@ def score_folder(
     place: Path,
     *,
     unreadable: Literal["violate", "skip"] | None = None,
+    cut: CutMode | None = None,
     review: Path | str | None = None,
     agree: Sequence[str] = (),
 ) -> Result:
     """Score the answers in a run folder again, perhaps without the variants that a person has called wrong; no
     model is asked."""
-    frames, record, config = read_folder(place, review, agree)
+    frames, record, config = read_folder(place, review, agree, cut)
     if unreadable:
         config = Config(**{**as_options(config), "unreadable": unreadable})
     return scored(frames, record, config, place)
 
 
 def read_folder(
-    place: Path, review: Path | str | None = None, agree: Sequence[str] = ()
+    place: Path, review: Path | str | None = None, agree: Sequence[str] = (), cut: CutMode | None = None
 ) -> tuple[list[pl.DataFrame], dict[str, Any], Config]:
     record = folder.read_run(place)
     config = config_from(record, place / folder.RUN)
+    if cut:
+        config = Config(**{**as_options(config), "cut": cut})
     groups = folder.read_groups(place)
     words = {tuple(name.split("/", 1)): w for name, w in record["words"].items()}
     if not (place / folder.ANSWERS).exists():
@@ -253,7 +269,7 @@ def _without(
     if strange := unknown_ids(groups, verdicts):
         hint = "give the sheet that unwaver review wrote for this run"
         raise DataError(f"{len(strange):,} of its ids are not in this run: {strange[0]} …", file=review, hint=hint)
-    told = reader(answers, words, config.normalise)
+    told = reader(answers, words, config.normalise, cut=config.cut)
     return reviewed(counting(groups, verdicts, lambda item: told(item, 0)), verdicts)
 
 

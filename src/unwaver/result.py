@@ -43,7 +43,7 @@ class Result(Sequence[Score]):
     @property
     def missing(self) -> int:
         """Groups that could not be scored because answers are missing."""
-        return sum(s.failed + s.not_asked - s.not_needed for s in self.leading())
+        return sum(s.missing for s in self.leading())
 
     def document(self) -> dict[str, Any]:
         """What scores.json holds and --json prints."""

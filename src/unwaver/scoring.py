@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -111,7 +111,7 @@ def _metrics(block: Block) -> Iterator[Metric]:
 def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:
     block, metric, counted = measured.block, measured.metric, measured.counted
     found = measured.estimate(seed)
-    failed, not_asked = int(block.failed.sum()), int(block.not_asked.sum())
+    missing: dict[str, Any] = block.missing
     score = Score(
         suite=block.suite,
         task=block.task,
@@ -122,10 +122,10 @@ def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:
         high=found.high,
         groups=block.groups,
         counted=counted,
-        not_applicable=block.groups - counted - failed - not_asked,
+        not_applicable=block.groups - counted - sum(missing.values()),
         unreadable=int(block.unreadable.sum()),
-        failed=failed,
-        not_asked=not_asked,
+        cut_read=int(block.cut_read.sum()),
+        **missing,
         truncated=int(block.truncated.sum()),
         accuracy=accuracy,
         model=block.model,

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from unwaver import missing
 from unwaver.result import OF_BUCKETS, Result, method_names, of_free_text
+from unwaver.state import COUNTS
 from unwaver.types import Group, Item, Score
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def rows(result: Result) -> list[list[str]]:
     wide = _optional_columns(scores)
     header = ["relation", "metric", "%", "95 % interval", "chance", "acc.", "groups", "n/a"]
     body = [_row(s, result) + [f"{getattr(s, c):,}" for c in wide] for s in scores]
-    return [header + [c.replace("_", " ") for c in wide], *body]
+    return [header + [count_title(c) for c in wide], *body]
 
 
 def shown_scores(result: Result) -> list[Score]:
@@ -87,7 +89,12 @@ def _metrics_of_agreement(result: Result, mean: Score) -> Iterator[str]:
 
 
 def _optional_columns(scores: Sequence[Score]) -> list[str]:
-    return [c for c in ("unreadable", "failed", "not_asked", "truncated") if any(getattr(s, c) for s in scores)]
+    return [c for c in COUNTS if any(getattr(s, c) for s in scores)]
+
+
+def count_title(name: str) -> str:
+    """cut_read -> "cut, read", not_asked -> "not asked"."""
+    return name.replace("cut_read", "cut, read").replace("_", " ")
 
 
 def _row(s: Score, result: Result) -> list[str]:
@@ -237,7 +244,7 @@ def remarks(result: Result) -> list[str]:
     lines += _about_seen(result)
     leading = result.leading()
     relations = [s for s in leading if s.metric not in OF_BUCKETS]
-    without = [s for s in relations if s.accuracy is None and s.groups > s.failed + s.not_asked]
+    without = [s for s in relations if s.accuracy is None and s.groups > s.missing + s.not_needed]
     if any(not s.metric.startswith("Cons_") for s in without):
         lines.append(
             "Without gold labels nothing can be said of accuracy, tau_conditioned, or transitive and additive tau."
@@ -248,6 +255,7 @@ def remarks(result: Result) -> list[str]:
     if failed:
         again = " The same command asks them again." if result.folder else ""
         lines.append(f"{failed:,} groups could not be scored: calls failed.{again}")
+    lines += missing.lines(result)
     not_needed = sum(s.not_needed for s in leading)
     not_asked -= not_needed
     if not_asked:

@@ -15,13 +15,14 @@ from typing import Any, get_args
 import polars as pl
 
 from unwaver.agree.overlap import rouge1_of
-from unwaver.certify import Reading, Status, counted, is_plain, reading_of
-from unwaver.errors import DataError, near
+from unwaver.certify import Reading, counted, is_plain, reading_of
+from unwaver.errors import DataError, UsageError, near
 from unwaver.extract import reader as text_reader
 from unwaver.files import Where, read_rows, shown
 from unwaver.groups import KINDS, expect_of
-from unwaver.read import read_labels
+from unwaver.read import is_settled, read_labels
 from unwaver.references import Referenced, accurate_all, contains
+from unwaver.state import NO_ANSWER, STATUSES, CutMode, Status, is_cut, status_of
 from unwaver.types import Answer, Expect, Group, Item
 
 SCHEMA: dict[str, Any] = {
@@ -36,11 +37,11 @@ SCHEMA: dict[str, Any] = {
     "item": pl.String,
     "role": pl.String,  # original, variant, conclusion; test: of the full test set, in no group
     "replicate": pl.Int64,
-    "label": pl.String,  # null: unreadable, failed or not asked; status says which
+    "label": pl.String,  # null: unreadable, or there is no answer; status says which
     "gold": pl.List(pl.String),  # the accepted labels; null: not known
     "right": pl.Float64,  # 1 or 0 where others have judged the answer: wins over gold; null: gold decides
     "probs": pl.List(pl.Float64),
-    "status": pl.String,  # answered, unreadable, failed, not_asked, not_needed (the verdict was certain)
+    "status": pl.String,  # one of unwaver.state.STATUSES
     "truncated": pl.Boolean,
     "weight": pl.Float64,  # of the group, where groups were not drawn evenly; null: none
 }
@@ -56,7 +57,6 @@ OPTIONAL: dict[str, Any] = {
 ROUGE1, CONTAINS = "rouge1", "contains"
 REQUIRED = ("group", "kind", "role", "label")
 ROLES = ("original", "variant", "conclusion", "test")
-STATUSES = ("answered", "unreadable", "failed", "not_asked", "not_needed")
 _KNOWN_VALUES: Mapping[str, Sequence[str]] = {"role": ROLES, "status": STATUSES, "expect": get_args(Expect)}
 BLOCK = ("suite", "task", "kind", "model", "method")
 
@@ -72,14 +72,15 @@ def table_of(
     replicates: int = 1,
     normalise: bool = False,
     read: str = "text",
+    cut: CutMode = "exclude",
 ) -> pl.DataFrame:
     """The answers of one model about these groups: `answers` by (item id, replicate).
 
     `words` are what a language model writes for the labels, by (task, template). `normalise` divides the
     log-probability of each choice by its number of tokens before the greatest is taken. `writes` is the method by
-    which free text came about, where it is another.
+    which free text came about, where it is another. `cut`: "keep" takes answers that were cut as they are.
     """
-    told = reader(answers, words, normalise, read)
+    told = reader(answers, words, normalise, read, cut)
     rows = [
         (group, item, replicate, reading, answers.get((item.id, replicate)))
         for group in groups
@@ -126,7 +127,7 @@ def _right_texts(rows: Sequence[Any], free: Sequence[int]) -> list[float | None]
     held = [Referenced(rows[n][3].label or "", rows[n][1].accepted, rows[n][1].rejected) for n in free]
     closer = accurate_all(held, rouge1_of)
     for n, answer, near_true in zip(free, held, closer, strict=True):
-        if rows[n][3].status in ("failed", "not_asked"):
+        if rows[n][3].status in NO_ANSWER:
             continue
         right = near_true if near_true is not None else contains(answer.text, answer.true)
         found[n] = float(right)
@@ -138,17 +139,22 @@ def reader(
     words: Mapping[tuple[str, str], Sequence[str]],
     normalise: bool,
     read: str = "text",
+    cut: CutMode = "exclude",
 ) -> Callable[[Item, int], Reading]:
     """How the answers about items read. A judge is asked once, however many replicates there are.
 
-    `read` says what of a free text is the answer: see unwaver.extract.
+    `read` says what of a free text is the answer: see unwaver.extract. `cut` is about the models under test: what
+    a judge did not finish is never a verdict.
     """
     extract = text_reader(read)
 
     def told(item: Item, replicate: int) -> Reading:
         answer = answers.get((item.id, 0 if item.role == "judge" else replicate))
-        label, probs = _read(item.choices, words.get((item.task, item.template), ()), answer, normalise, extract)
-        return Reading(_status(answer, label), label, probs)
+        known = words.get((item.task, item.template), ())
+        label, probs = _read(item.choices, known, answer, normalise, extract)
+        keep: CutMode = "exclude" if item.role == "judge" else cut
+        status = reading_status(answer, label, item.choices, known, keep)
+        return Reading(status) if status in NO_ANSWER else Reading(status, label, probs)
 
     return told
 
@@ -199,12 +205,17 @@ def _changed_text(group: Group, item: Item) -> str:
     return " ".join(item.fields[name] for name in changed)
 
 
-def _status(answer: Answer | None, label: str | None) -> Status:
-    if answer is None:
-        return "not_asked"
-    if answer.error is not None:
-        return "failed"
-    return "unreadable" if label is None else "answered"
+def reading_status(
+    answer: Answer | None,
+    label: str | None,
+    choices: Sequence[str],
+    words: Sequence[str],
+    cut: CutMode = "exclude",
+) -> Status:
+    """The status of an answer that reads as `label`. What was cut counts only where it is a label for certain."""
+    text = answer.text if answer is not None and is_cut(answer.finish) else None
+    settled = bool(choices) and text is not None and label is not None and is_settled(text, label, choices, words)
+    return status_of(answer, label, settled=settled, cut=cut)
 
 
 def _read(
@@ -289,11 +300,12 @@ def _cell(name: str, value: Any, where: Where) -> Any:
     return value
 
 
-def complete(table: Any) -> pl.DataFrame:
+def complete(table: Any, cut: CutMode | None = "exclude") -> pl.DataFrame:
     """A table from elsewhere with every column of SCHEMA: a frame of Polars or pandas, or columns, or rows.
 
     `gold` may be one label or a list of accepted ones; numbers serve as labels. A missing label is
-    unreadable unless a `status` column says otherwise.
+    unreadable unless a `status` column says otherwise. Where that says that there is no answer, a label counts
+    for nothing; `cut`: "keep" takes answers that were cut as they are, None leaves that to who comes next.
     """
     frame = _frame(table)
     missing = [c for c in REQUIRED if c not in frame.columns]
@@ -342,7 +354,25 @@ def complete(table: Any) -> pl.DataFrame:
         for n, t in SCHEMA.items()
         if frame.schema[n] != t and n not in ("gold", "group", "cluster", "label")
     ]
-    return frame.with_columns(casts)
+    return _without_answer(frame.with_columns(casts), cut)
+
+
+def _without_answer(frame: pl.DataFrame, cut: CutMode | None) -> pl.DataFrame:
+    """Rows without an answer have no label and are neither right nor wrong."""
+    if cut not in ("exclude", "keep", None):
+        raise UsageError(f"cut={cut!r}", hint="known: exclude, keep")
+    status = pl.col("status")
+    if cut == "keep":
+        nothing = pl.col("label").is_null() & pl.col("right").is_null()
+        kept = pl.when(nothing).then(pl.lit("unreadable")).otherwise(pl.lit("cut_read"))
+        frame = frame.with_columns(status=pl.when(status == "cut").then(kept).otherwise(status))
+    lacking = sorted(NO_ANSWER - ({"cut"} if cut is None else set()))
+    if not frame["status"].is_in(lacking).any():
+        return frame
+    is_answer = ~status.is_in(lacking)
+    return frame.with_columns(
+        pl.when(is_answer).then(pl.col(name)).alias(name) for name in ("label", "right", "probs")
+    )
 
 
 def _frame(table: Any) -> pl.DataFrame:

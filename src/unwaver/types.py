@@ -132,8 +132,8 @@ class Model(Protocol):
 class Score:
     """One line of a report. Values are fractions, None where undefined.
 
-    counted + not_applicable + failed + not_asked = groups, all of them numbers of groups; `unreadable` and
-    `truncated` are the groups with at least one such answer.
+    counted + not_applicable + failed + refused + cut + not_asked = groups, all of them numbers of groups;
+    `unreadable`, `cut_read` and `truncated` are the groups with at least one such answer.
     """
 
     suite: str
@@ -164,6 +164,14 @@ class Score:
     bound_high: float | None = None
     epsilon: float | None = None
     not_needed: int = 0  # of those not asked: the verdict was certain without them
+    refused: int = 0  # the service refused an answer
+    cut: int = 0  # an answer ended at the token limit before it could be read
+    cut_read: int = 0  # an answer ended at the token limit and was read all the same
+
+    @property
+    def missing(self) -> int:
+        """Groups that could not be scored because an answer is missing."""
+        return self.failed + self.refused + self.cut + self.not_asked - self.not_needed
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.score_verb import log_options
+from unwaver.cli.score_verb import cut_option, log_options
 
 if TYPE_CHECKING:
     from unwaver.report.source import Source
     from unwaver.result import Result
+    from unwaver.state import CutMode
 
 TABLES, PICTURES = ("md", "latex", "csv"), ("png", "svg", "pdf")
 REPORT = "report.html"
@@ -35,9 +36,16 @@ REPORT = "report.html"
 )
 @click.option("--log-format", default="auto", show_default=True, help="What the files are, as in unwaver score.")
 @log_options
+@cut_option
 @click.option("-q", "--quiet", is_flag=True, help="Print no path.")
 def command(
-    paths: tuple[Path, ...], out: Path | None, form: str, log_format: str, quiet: bool, **options: Any
+    paths: tuple[Path, ...],
+    out: Path | None,
+    form: str,
+    log_format: str,
+    cut: CutMode | None,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Write a report: one file with verdict, scores, figures and every group.
 
@@ -53,7 +61,7 @@ def command(
     """
     from unwaver.report.source import read_sources
 
-    sources = read_sources(paths, format=log_format, **options)
+    sources = read_sources(paths, cut=cut, format=log_format, **options)
     if form in TABLES:
         _write_table(sources, form, out)
         return

@@ -123,6 +123,13 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
     help="What an answer without a label does to its group.",
 )
 @click.option(
+    "--cut",
+    type=click.Choice(["exclude", "keep"]),
+    default="exclude",
+    show_default=True,
+    help="Answers that ended at the token limit: leave their groups out, or count them as they are.",
+)
+@click.option(
     "--additive",
     type=click.Choice(["disjoint", "all"]),
     default="disjoint",

@@ -52,6 +52,14 @@ _LOG_OPTIONS = (
 # how logs are read
 log_options = _together(_LOG_OPTIONS)
 
+# how answers that were cut are read: of a run folder and of logs
+cut_option = click.option(
+    "--cut",
+    type=click.Choice(["exclude", "keep"]),
+    default=None,
+    help="Answers that ended at the token limit: leave their groups out, or count them. [as in the run]",
+)
+
 _ANSWER_OPTIONS = (
     click.option(
         "--format",
@@ -66,6 +74,7 @@ _ANSWER_OPTIONS = (
         default=None,
         help="What an answer without a label does to its group. [as in the run]",
     ),
+    cut_option,
     click.option(
         "--review", type=click.Path(path_type=Path), help="A run folder: a review sheet that a person filled in."
     ),

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unwaver.cli.printing import print_json
+from unwaver.cli.score_verb import cut_option
 from unwaver.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from unwaver.state import CutMode
 
 
 @click.command("show")
@@ -20,8 +23,11 @@ if TYPE_CHECKING:
 @click.option("--model", default="", help="Only models whose name holds this.")
 @click.option("--all", "everything", is_flag=True, help="Also groups that hold.")
 @click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most so many groups.")
+@cut_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def command(folder: Path, only: str, model: str, everything: bool, limit: int, as_json: bool) -> None:
+def command(
+    folder: Path, only: str, model: str, everything: bool, limit: int, cut: CutMode | None, as_json: bool
+) -> None:
     """Show the groups of a run that broke a relation: texts and answers side by side.
 
     Words that differ from the original are underlined; an answer is green if right, red if wrong.
@@ -31,35 +37,44 @@ def command(folder: Path, only: str, model: str, everything: bool, limit: int, a
       unwaver show runs/sample-1a2b3c4d
       unwaver show runs/sample-1a2b3c4d --only sample/snli/negational --limit 3
     """
+    from unwaver import missing
     from unwaver.folder import read_groups
     from unwaver.rescore import read_folder
+    from unwaver.state import MISSING
 
-    frames, _, _ = read_folder(folder)
+    frames, record, _ = read_folder(folder, cut=cut)
     groups = {g.id: g for g in read_groups(folder)}
     names = [str(frame["model"][0]) for frame in frames]
     if not any(model in name for name in names):
         raise UsageError(f"no model has {model!r} in its name", hint="in this run: " + ", ".join(names))
-    found: list[tuple[str, str, list[dict[str, Any]]]] = []
-    for frame, name in zip(frames, names, strict=True):
-        if model in name:
-            found += _chosen(frame, only, everything)
+    parts = [_about(frame, only) for frame, name in zip(frames, names, strict=True) if model in name]
+    found: list[tuple[str, str, list[dict[str, Any]]]] = [g for part in parts for g in _chosen(part, everything)]
     if as_json:
         shown = [{"group": g, "model": m, "answers": a} for g, m, a in found[:limit]]
-        print_json({"version": 1, "found": len(found), "groups": shown})
+        counts = [part.counts for part in missing.parts_of(parts)]
+        lacking = {why: sum(count[why] for count in counts) for why in MISSING}
+        print_json({"version": 1, "found": len(found), "missing": lacking, "groups": shown})
         return
-    _print(found, groups, limit)
+    _print(found, groups, limit, missing.lines_of_frames(parts, record))
 
 
-def _chosen(frame: pl.DataFrame, only: str, everything: bool) -> list[Any]:
+def _about(frame: pl.DataFrame, only: str) -> pl.DataFrame:
+    """The rows of suites, tasks and kinds that begin with `only`."""
     import polars as pl
-
-    from unwaver.scoring import broken_groups
 
     name = pl.concat_str([pl.col("suite"), pl.col("task"), pl.col("kind")], separator="/")
     part = frame.filter(name.str.starts_with(only))
     if part.is_empty():
         kinds = frame.select(name.unique()).to_series().sort().to_list()
         raise UsageError(f"nothing begins with {only!r}", hint="in this run: " + ", ".join(kinds))
+    return part
+
+
+def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
+    import polars as pl
+
+    from unwaver.scoring import broken_groups
+
     if not everything:
         part = part.filter(pl.col("group").is_in(broken_groups(part)))
     columns = ["item", "role", "replicate", "label", "gold", "probs", "status"]
@@ -69,7 +84,7 @@ def _chosen(frame: pl.DataFrame, only: str, everything: bool) -> list[Any]:
     ]
 
 
-def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
+def _print(found: list[Any], groups: dict[str, Any], limit: int, remarks: list[str]) -> None:
     from rich.console import Console
 
     from unwaver.show import print_group, safe
@@ -82,3 +97,5 @@ def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
         print_group(groups[group], {a["item"]: a for a in reversed(answers)}, console)
     more = f" – the first {limit} are shown, --limit shows more" if len(found) > limit else ""
     console.print(f"{len(found):,} group{'' if len(found) == 1 else 's'}{more}", markup=False)
+    for line in remarks:
+        console.print(safe(line), style="yellow", markup=False, soft_wrap=True)

@@ -46,7 +46,7 @@ def looks_like(path: Path) -> bool:
 def read(path: Path, options: LogOptions) -> pl.DataFrame:
     names = _column_names(path)
     if not options.names_columns and ("bucket" not in names or set(REQUIRED) <= set(names)):
-        return complete(read_table(path))
+        return complete(read_table(path), cut=None)
     if path.suffix == ".parquet":
         frame = _parquet(path, options)
     else:

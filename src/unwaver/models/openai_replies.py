@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from unwaver.state import is_cut, is_refused
 from unwaver.types import Answer
 
+REFUSAL = "refusal"  # what `finish` says where only the message tells of a refusal
 LONGEST_WAIT = 60.0  # seconds; the most that Retry-After is obeyed
 LEAST = -1e9  # for a log-probability of minus infinity
 ROUNDING = 0.01  # a log-probability may be above 0 by as much
@@ -73,7 +75,9 @@ def chat_answer(reply: Mapping[str, Any]) -> Answer:
     finish = reason if isinstance(reason, str) else ""
     message = choice.get("message")
     text = _content(message) if isinstance(message, dict) else None
-    if text is None and finish in ("length", "content_filter"):
+    if isinstance(message, dict) and _is_refusal(message) and not is_refused(finish):
+        finish = REFUSAL
+    if text is None and (is_cut(finish) or is_refused(finish)):
         text = ""  # asking again would give the same: all tokens spent on thinking, or an answer kept back
     if text is None:
         raise Fault("the server answered without content", passing=True)
@@ -132,6 +136,14 @@ def _content(message: Mapping[str, Any]) -> str | None:
         texts = [p for p in parts if isinstance(p, str)]
         return "".join(texts) if texts else None
     return None
+
+
+def _is_refusal(message: Mapping[str, Any]) -> bool:
+    """{"refusal": "I can't help with that"}, {"content": [{"type": "refusal", …}]} -> True."""
+    content = message.get("content")
+    parts = [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
+    said = [message.get("refusal"), *(p.get("refusal") for p in parts if p.get("type") == REFUSAL)]
+    return any(isinstance(text, str) and text.strip() for text in said)
 
 
 def _usage(reply: Mapping[str, Any]) -> tuple[int, int] | None:

@@ -19,6 +19,7 @@ from unwaver.metrics.paraphrastic import within
 from unwaver.metrics.violation import applies, tau, violated
 from unwaver.report.source import Source
 from unwaver.result import method_names
+from unwaver.state import NO_ANSWER
 from unwaver.stats import Floats
 from unwaver.types import Item
 
@@ -26,8 +27,18 @@ VERSION = 1
 CHUNK = 1000  # groups before progress is shown
 MOST_CASES = 100_000  # what a browser carries without effort; the worst ones
 HELD, BROKEN, NOT_APPLICABLE, MISSING = range(4)
-UNREADABLE, FAILED, NOT_ASKED = -1, -2, -3
-NO_LABEL = {"unreadable": UNREADABLE, "failed": FAILED, "not_asked": NOT_ASKED, "not_needed": NOT_ASKED}
+UNREADABLE, FAILED, NOT_ASKED, CUT, REFUSED = -1, -2, -3, -4, -5
+# an answer without a label that has one all the same is only known to be right or wrong
+NO_LABEL = {
+    "answered": UNREADABLE,
+    "cut_read": UNREADABLE,
+    "unreadable": UNREADABLE,
+    "failed": FAILED,
+    "not_asked": NOT_ASKED,
+    "not_needed": NOT_ASKED,
+    "cut": CUT,
+    "refused": REFUSED,
+}
 
 
 def columns(
@@ -167,8 +178,8 @@ class _Columns:
         label, probs = columns["label"][n], columns["probs"][n]
         self.answer["item"].append(self._item(columns, n, where, item))
         self.answer["label"].append(NO_LABEL[columns["status"][n]] if label is None else self.labels(label))
-        right = columns["_right"][n]
-        self.answer["right"].append(2 if right != right else int(right))
+        right, lacking = columns["_right"][n], columns["status"][n] in NO_ANSWER
+        self.answer["right"].append(2 if lacking or right != right else int(right))
         self.answer["prob"].append(len(self.probs) if probs else -1)
         if probs:
             self.probs.append(len(probs))

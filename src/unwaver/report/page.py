@@ -25,7 +25,8 @@ from unwaver.report.pictures import figures_of, inline_svg
 from unwaver.report.source import Source
 from unwaver.report.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
-from unwaver.show import ARROW, chance_of, percent, remarks, safe, shown_scores
+from unwaver.show import ARROW, chance_of, count_title, percent, remarks, safe, shown_scores
+from unwaver.state import COUNTS
 from unwaver.types import Figure, Score
 
 MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, before the rest is folded away
@@ -203,10 +204,10 @@ def _verdict(v: Verdict, with_method: bool) -> Html:
 
 def _scores(sources: Sequence[Source], several: bool) -> Html:
     rows: list[tuple[Source, Score]] = [(source, s) for source in sources for s in shown_scores(source.result)]
-    wide = [c for c in ("unreadable", "failed", "not_asked", "truncated") if any(getattr(s, c) for _, s in rows)]
+    wide = [c for c in COUNTS if any(getattr(s, c) for _, s in rows)]
     wide = list(dict.fromkeys(["unreadable", *wide]))
     names = ["relation", *(["model"] if several else []), "metric", "%", "95 % interval", "", "chance", "accuracy"]
-    names += ["counted", "not applicable", *(c.replace("_", " ") for c in wide)]
+    names += ["counted", "not applicable", *(count_title(c) for c in wide)]
     words = ("relation", "model", "metric")
     header = tag("tr", [tag("th", name, scope="col", class_=None if name in words else "n") for name in names])
     body = [_row(source, s, several, wide) for source, s in rows]
@@ -238,7 +239,7 @@ def _row(source: Source, s: Score, several: bool, wide: Sequence[str]) -> Html:
         tag("td", percent(s.accuracy), class_="n", data_label="accuracy"),
         tag("td", f"{s.counted:,}", class_="n", data_label="counted"),
         tag("td", f"{s.not_applicable:,}", class_="n", data_label="not applicable"),
-        *[tag("td", f"{getattr(s, c):,}", class_="n", data_label=c.replace("_", " ")) for c in wide],
+        *[tag("td", f"{getattr(s, c):,}", class_="n", data_label=count_title(c)) for c in wide],
     ]
     return tag("tr", cells)
 
@@ -258,7 +259,7 @@ def _bar(s: Score) -> Html:
 
 def _all_scores(rows: Sequence[tuple[Source, Score]]) -> Html:
     names = ("relation", "model", "metric", "value", "low", "high", "interval", "accuracy", "groups", "counted",
-             "not applicable", "unreadable", "failed", "not asked")  # fmt: skip
+             "not applicable", *(count_title(c) for c in COUNTS))  # fmt: skip
     header = tag("tr", [tag("th", name, scope="col") for name in names])
     body = []
     for source, s in rows[:MOST_SCORES]:
@@ -270,7 +271,7 @@ def _all_scores(rows: Sequence[tuple[Source, Score]]) -> Html:
             *(_number(x) for x in (s.value, s.low, s.high)),
         ]
         cells += [methods.interval_words(s, methods.seed_of(source)), _number(s.accuracy)]
-        counts = (s.groups, s.counted, s.not_applicable, s.unreadable, s.failed, s.not_asked)
+        counts = (s.groups, s.counted, s.not_applicable, *(getattr(s, c) for c in COUNTS))
         cells += [f"{n:,}" for n in counts]
         body.append(tag("tr", [tag("td", cell) for cell in cells]))
     note = f"The first {MOST_SCORES:,} are shown; scores.json has all." if len(rows) > MOST_SCORES else ""
@@ -348,7 +349,8 @@ def _explorer() -> Html:
 
 _EVERY_NUMBER = (
     "Every number is a mean (or the reduction named) over groups. A group to which it does not apply is left out "
-    "and counted; an unreadable answer satisfies no relation. 95 % intervals: exact (Clopper and Pearson) "
+    "and counted; an unreadable answer satisfies no relation; a group with an answer that failed, was refused or "
+    "was cut is left out and counted. 95 % intervals: exact (Clopper and Pearson) "
     "where every cluster has one group and every value is 0 or 1, else a percentile bootstrap over clusters of "
     "groups that share an original."
 )

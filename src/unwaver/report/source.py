@@ -15,6 +15,7 @@ from unwaver import folder
 from unwaver.block import Block, block_of
 from unwaver.result import Result
 from unwaver.scoring import partition
+from unwaver.state import CutMode
 from unwaver.types import Group
 
 
@@ -33,15 +34,15 @@ class Source:
         return [(block_of(part), part.filter(pl.col("role") != "test")) for part in partition(self.frame)]
 
 
-def read_sources(paths: Sequence[Path], **log_options: Any) -> list[Source]:
+def read_sources(paths: Sequence[Path], *, cut: CutMode | None = None, **log_options: Any) -> list[Source]:
     """Run folders one by one; logs of one tool together."""
     from unwaver.rescore import run_folder
 
     places = {path: run_folder([path], log_options.get("format") or "auto") for path in paths}
     logs = [path for path in places if places[path] is None]
-    found = [_of_folder(place) for place in places.values() if place is not None]
+    found = [_of_folder(place, cut) for place in places.values() if place is not None]
     if logs:
-        found.append(_of_logs(logs, log_options))
+        found.append(_of_logs(logs, log_options, cut or "exclude"))
     return told_apart(found)
 
 
@@ -52,10 +53,10 @@ def of_run(place: Path, result: Result) -> Source:
     return Source(str(place), pl.concat(read_folder(place)[0]), result, _groups(place))
 
 
-def _of_folder(place: Path) -> Source:
+def _of_folder(place: Path, cut: CutMode | None) -> Source:
     from unwaver.rescore import read_folder, scored
 
-    frames, record, config = read_folder(place)
+    frames, record, config = read_folder(place, cut=cut)
     return Source(str(place), pl.concat(frames), scored(frames, record, config, place), _groups(place))
 
 
@@ -63,16 +64,16 @@ def _groups(place: Path) -> dict[str, Group]:
     return {group.id: group for group in folder.read_groups(place)}
 
 
-def _of_logs(paths: Sequence[Path], log_options: Mapping[str, Any]) -> Source:
+def _of_logs(paths: Sequence[Path], log_options: Mapping[str, Any], cut: CutMode) -> Source:
     from unwaver.logs import options_from, read_logs
     from unwaver.rescore import versions
     from unwaver.scoring import score_frame
     from unwaver.table import complete
 
     answers, notes = read_logs(paths, options_from(dict(log_options)))
-    frame = complete(answers)
+    frame = complete(answers, cut)
     names = [str(path) for path in paths]
-    run = {"versions": versions(), "notes": notes, "command": ["unwaver", "score", *names]}
+    run = {"versions": versions(), "notes": notes, "cut": cut, "command": ["unwaver", "score", *names]}
     return Source(", ".join(names), frame, Result(score_frame(frame), run), {})
 
 

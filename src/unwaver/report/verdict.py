@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from unwaver.missing import in_words
 from unwaver.result import Result
 from unwaver.show import chance_of
 from unwaver.show import percent as number
+from unwaver.state import MISSING
 from unwaver.types import Score
 
 Level = Literal["bad", "fair", "good", "unsure", "constant", "none"]
@@ -226,8 +228,8 @@ def _basis(s: Score, rate: float, low: float | None, high: float | None) -> str:
 
 
 def _unmeasured(s: Score) -> str:
-    if s.failed + s.not_asked == s.groups:
-        return "not measured: answers are missing"
+    if s.missing + s.not_needed == s.groups:
+        return f"not measured: answers are missing ({in_words({name: getattr(s, name) for name in MISSING})})"
     return f"not measured: {s.metric} applies to none of {s.groups:,} groups"
 
 

@@ -1,0 +1,185 @@
+"""Answers that a server did not finish or refused, end to end: counted, left out, said with what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from server import Raw, Server
+
+Body = dict[str, Any]
+COUNTS = ("failed", "refused", "cut", "not_asked")
+
+
+def served(say: Callable[[Body], tuple[str | None, str]], **message: Any) -> Server:
+    """A server that answers with (text, finish_reason); further fields go into the message."""
+
+    def script(_number: int, body: Body, _headers: dict[str, str]) -> Raw:
+        text, finish = say(body)
+        answer = {"message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}
+        return Raw(200, {"choices": [answer], "usage": {"prompt_tokens": 9, "completion_tokens": 9}})
+
+    return Server(script=script)
+
+
+def limit(body: Body) -> int:
+    return int(body.get("max_tokens") or body.get("max_completion_tokens") or 10**6)
+
+
+def thinks(body: Body) -> tuple[str, str]:
+    """A thinking model: all of its tokens go into a thought that is not shown, unless there are enough."""
+    return ("", "length") if limit(body) < 100 else ("True", "stop")
+
+
+def rambles(body: Body) -> tuple[str, str]:
+    """300 words, the first 64 of them the same whatever is asked."""
+    asked = body["messages"][-1]["content"]
+    words = [*("word " * 200).split(), *(asked.split() * 100)][:300]
+    return " ".join(words[: limit(body)]), "length" if limit(body) < 300 else "stop"
+
+
+def command(server: Server, *args: object) -> list[object]:
+    return ["run", *args, "--model", "openai/small", "--model-arg", f"base_url={server.url}", "--no-report"]
+
+
+def tau(done: Any) -> dict[str, Any]:
+    return next(s for s in json.loads(done.stdout)["scores"] if s["metric"] == "tau")
+
+
+def own(folder: Path) -> Path:
+    groups = [{"items": [{"text": f"question {n} wording {w}"} for w in range(2)]} for n in range(6)]
+    path = folder / "own.jsonl"
+    path.write_text("\n".join(map(json.dumps, groups)))
+    return path
+
+
+def test_a_thinking_model_at_the_default_limit(unwaver: Any, tmp_path: Path) -> None:
+    case = ("sample/snli/semantic", "--limit", 5)
+    with served(thinks) as server:
+        done = unwaver(*command(server, *case), "--out", "r", "--json")
+        assert done.returncode == 3, done.stderr
+        score = tau(done)
+        assert (score["value"], score["accuracy"], score["cut"], score["unreadable"]) == (None, None, 5, 0)
+        assert score["counted"] + score["not_applicable"] + sum(score[c] for c in COUNTS) == score["groups"] == 5
+        sent = len(server.bodies)
+        again = unwaver(*command(server, *case), "--out", "r")
+        assert again.returncode == 3
+        assert len(server.bodies) == sent, "the same command asks nothing"
+        said = " ".join(again.stdout.split())
+        assert "5 groups were not scored: an answer was cut at max_tokens=16." in said
+        assert "--model-arg max_tokens=1024" in said
+        assert "every paraphrase" not in said
+        # another limit asks again
+        more = unwaver(*command(server, *case), "--model-arg", "max_tokens=1024", "--out", "more", "--json")
+        assert more.returncode == 0, more.stderr
+        assert (tau(more)["value"], tau(more)["cut"]) == (0.0, 0)
+        assert len(server.bodies) == 2 * sent
+    shown = unwaver("show", "r")
+    assert "an answer was cut at max_tokens=16" in shown.stdout
+    assert json.loads(unwaver("show", "r", "--json").stdout)["missing"]["cut"] == 5
+    assert "cut" in unwaver("show", "r", "--all").stdout
+    gate = unwaver("gate", "r", "--max", "tau=0.5")
+    assert gate.returncode == 1
+    assert "5 groups have no answer (5 cut): ask again with a higher token limit" in " ".join(gate.stdout.split())
+    check = json.loads(unwaver("gate", "r", "--max", "tau=0.5", "--json").stdout)["checks"][0]
+    assert (check["verdict"], check["cut"], check["missing"]) == ("fail", 5, 5)
+    kept = unwaver("score", "r", "--cut", "keep", "--json")
+    assert (tau(kept)["unreadable"], tau(kept)["cut"], tau(kept)["value"]) == (5, 0, 1.0)
+    assert kept.returncode == 0
+    report = unwaver("report", "r", "--out", "r.html")
+    assert report.returncode == 0, report.stderr
+    assert "cut at max_tokens=16" in (tmp_path / "r.html").read_text()
+    assert "answers are missing (5 cut)" in (tmp_path / "r.html").read_text()
+
+
+def test_the_limit_of_a_service_with_another_name(unwaver: Any) -> None:
+    extra = ["--model-arg", "max_tokens=none", "--model-arg"]
+    case = ("sample/snli/semantic", "--limit", 2, "--store", "all.sqlite")
+    with served(thinks) as server:
+        done = unwaver(*command(server, *case), *extra, 'extra={"max_completion_tokens": 50}', "--out", "r")
+        assert done.returncode == 3
+        said = " ".join(done.stdout.split())
+        assert "an answer was cut at max_completion_tokens=50" in said
+        assert """--model-arg extra='{"max_completion_tokens": 1024}'""" in said
+        sent = len(server.bodies)
+        more = unwaver(*command(server, *case), *extra, 'extra={"max_completion_tokens": 1024}', "--out", "m")
+        assert more.returncode == 0, more.stderr
+        assert len(server.bodies) == 2 * sent
+
+
+def test_free_text_that_was_cut(unwaver: Any, tmp_path: Path) -> None:
+    path = own(tmp_path)
+    with served(rambles) as server:
+        done = unwaver(*command(server, path), "--out", "r", "--json")
+        assert done.returncode == 3, done.stderr
+        scores = {s["metric"]: s for s in json.loads(done.stdout)["scores"]}
+        assert (scores["Cons_exact"]["value"], scores["Cons_exact"]["cut"]) == (None, 6)
+        shown = unwaver(*command(server, path), "--out", "r")
+        assert "an answer was cut at max_tokens=64" in " ".join(shown.stdout.split())
+        more = unwaver(*command(server, path), "--model-arg", "max_tokens=500", "--out", "more", "--json")
+        assert more.returncode == 0, more.stderr
+        scores = {s["metric"]: s for s in json.loads(more.stdout)["scores"]}
+        assert (scores["Cons_exact"]["value"], scores["Cons_exact"]["cut"]) == (0.0, 0)
+        sent = len(server.bodies)
+        kept = unwaver(*command(server, path), "--out", "r", "--cut", "keep", "--json")
+        assert kept.returncode == 0, kept.stderr
+        assert len(server.bodies) == sent, "how cut answers are read asks nothing"
+        scores = {s["metric"]: s for s in json.loads(kept.stdout)["scores"]}
+        assert (scores["Cons_exact"]["value"], scores["Cons_exact"]["cut_read"]) == (1.0, 6)
+
+
+def test_a_label_in_a_cut_answer_counts(unwaver: Any) -> None:
+    def says(body: Body) -> tuple[str, str]:
+        return "True. The hypothesis follows, since the", "length"
+
+    with served(says) as server:
+        done = unwaver(*command(server, "sample/snli/semantic", "--limit", 4), "--out", "r", "--json")
+        assert done.returncode == 0, done.stderr
+        score = tau(done)
+        assert (score["value"], score["counted"], score["cut"], score["cut_read"]) == (0.0, 4, 0, 4)
+    assert "cut, read" in unwaver("score", "r").stdout
+
+
+def test_a_thought_left_open_is_no_label(unwaver: Any) -> None:
+    def says(body: Body) -> tuple[str, str]:
+        return "<think>The text says True, so the answer is True", "length"
+
+    with served(says) as server:
+        done = unwaver(*command(server, "sample/snli/semantic", "--limit", 2), "--out", "r", "--json")
+    assert (done.returncode, tau(done)["cut"]) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "message"),
+    [
+        (None, "stop", {"refusal": "I can't help with that."}),
+        ("", "stop", {"refusal": "I can't help with that."}),
+        (None, "content_filter", {}),
+        ("True", "content_filter", {}),
+    ],
+)
+def test_refusals(unwaver: Any, text: str | None, finish: str, message: Body) -> None:
+    with served(lambda _: (text, finish), **message) as server:
+        done = unwaver(*command(server, "sample/snli/semantic", "--limit", 3), "--out", "r", "--json")
+        assert done.returncode == 3, done.stderr
+        score = tau(done)
+        assert (score["value"], score["refused"], score["cut"], score["failed"]) == (None, 3, 0, 0)
+        sent = len(server.bodies)
+        again = unwaver(*command(server, "sample/snli/semantic", "--limit", 3), "--out", "r")
+        assert len(server.bodies) == sent
+        assert "the service refused an answer" in " ".join(again.stdout.split())
+
+
+def test_empty_text_that_ended_by_itself(unwaver: Any, tmp_path: Path) -> None:
+    """Unreadable where there are labels; dropped and counted in free text."""
+    with served(lambda _: ("", "stop")) as server:
+        done = unwaver(*command(server, "sample/snli/semantic", "--limit", 3), "--out", "labels", "--json")
+        assert done.returncode == 0, done.stderr
+        assert (tau(done)["value"], tau(done)["unreadable"], tau(done)["cut"]) == (1.0, 3, 0)
+        done = unwaver(*command(server, own(tmp_path)), "--out", "text", "--json")
+        assert done.returncode == 0, done.stderr
+        score = next(s for s in json.loads(done.stdout)["scores"] if s["metric"] == "Cons_exact")
+        assert (score["value"], score["not_applicable"], score["unreadable"], score["cut"]) == (None, 6, 6, 0)
