@@ -28,7 +28,10 @@ def launched() -> Iterator[Any]:
     if path is None:
         pytest.skip("there is no chromium")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        try:
+            browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=300_000)
+        except sync_api.Error as e:  # a stub of a package that is not there, a library that is missing
+            pytest.skip(f"{path} does not start: {str(e).splitlines()[0]}")
         yield browser
         browser.close()
 
@@ -39,6 +42,7 @@ class Opened:
     def __init__(self, browser: Any, path: Path, **options: Any):
         self.trouble: list[str] = []
         self.context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
+        self.context.set_default_timeout(300_000)  # a busy machine is no reason to fail
         self.page = self.context.new_page()
         self.context.on("page", lambda page: self.trouble.append(f"page {page.url}"))
         on = self.page.on
@@ -48,7 +52,7 @@ class Opened:
         on("request", lambda r: self._request(r.url, path))
         self.page.goto(path.as_uri())
         if options.get("java_script_enabled", True):
-            self.page.wait_for_selector("html[data-ready]", timeout=60_000)
+            self.page.wait_for_selector("html[data-ready]", timeout=600_000)
 
     def _dialog(self, dialog: Any) -> None:
         self.trouble.append(f"dialog {dialog.message}")

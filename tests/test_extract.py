@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import no_endless_work
 
 from unwaver import extract
 from unwaver.errors import UsageError
@@ -250,12 +250,9 @@ def test_of_long_texts_a_regular_expression_reads_the_end() -> None:
 def test_a_regular_expression_that_takes_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extract, "REGEX_SECONDS", 0.1)
     read = reader("regex:(a+)+b")
-    start = time.process_time()
-    with pytest.raises(
-        UsageError, match=r"regex:\(a\+\)\+b: not done after 0\.1 s .* 50,000 characters"
-    ) as caught:
+    message = r"regex:\(a\+\)\+b: not done after 0\.1 s .* 50,000 characters"
+    with no_endless_work(), pytest.raises(UsageError, match=message) as caught:
         read("a" * 50_000)
-    assert time.process_time() - start < 5
     assert caught.value.hint is not None
     assert "repeats inside repeats" in caught.value.hint
 
@@ -296,9 +293,8 @@ HOSTILE = [
 def test_hostile_texts(spec: str) -> None:
     read = reader(spec)
     for text in HOSTILE:
-        start = time.process_time()
-        found = read(text)
-        assert time.process_time() - start < 5, (spec, text[:20])
+        with no_endless_work():
+            found = read(text)
         assert found is None or (found and found == found.strip() and len(found) <= len(text))
 
 

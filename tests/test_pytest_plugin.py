@@ -77,7 +77,7 @@ def inner(tmp_path: Path) -> Any:
         path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-rA", *args]
         env = {**os.environ, "PYTHONPATH": path}
-        return subprocess.run(command, capture_output=True, text=True, cwd=place, env=env, timeout=300)
+        return subprocess.run(command, capture_output=True, text=True, cwd=place, env=env, timeout=600)
 
     return call
 

@@ -71,7 +71,9 @@ def test_a_regressor_says_what_transformers_says(regressor: Path, data: Path) ->
     plain = AutoModelForSequenceClassification.from_pretrained(regressor, dtype="float32").eval()
     for (a, b), value in [(p, v) for (p, _), v in zip(pairs, values, strict=True)][:8]:
         with torch.inference_mode():
-            assert value == pytest.approx(float(plain(**tokenizer(a, b, return_tensors="pt")).logits), abs=1e-5)
+            assert value == pytest.approx(
+                float(plain(**tokenizer(a, b, return_tensors="pt")).logits), rel=1e-4, abs=1e-4
+            )
     from scipy.stats import spearmanr
 
     assert spearmanr(values, [score for _, score in pairs]).statistic > 0.6

@@ -18,7 +18,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from typing import Any
 
 import pytest
 from server import Raw, Server
+from waiting import FOR_EVER
 
 from unwaver.cli.main import main
 
@@ -560,21 +561,29 @@ def test_options_of_a_classifier(
 
 
 def test_hub_id_without_network(unwaver: Any, nli_model: Path, tmp_path: Path) -> None:
-    """It says so within seconds (transformers alone takes 30), and a model in the cache works all the same."""
+    """It says so after one try (transformers alone makes six a file), and a model in the cache works all the same."""
     cached = tmp_path / "hub" / "models--me--nli"
     put(cached, {"refs/main": "abc123", "snapshots/x": ""})
     (cached / "snapshots" / "abc123").symlink_to(nli_model)
-    # a port of our own where nobody listens stands for the network that is not there
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
+    # a server that hangs up at once stands for the network that is not there, and counts how often it is tried
+    tried: list[object] = []
+
+    def hang_up(listening: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, peer = listening.accept()
+                tried.append(peer)
+                connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=hang_up, args=[listening], daemon=True).start()
         env = {
-            "HF_ENDPOINT": f"http://127.0.0.1:{held.getsockname()[1]}",
+            "HF_ENDPOINT": f"http://127.0.0.1:{listening.getsockname()[1]}",
             "HF_HUB_CACHE": str(tmp_path / "hub"),
             "HF_HUB_OFFLINE": "",
         }
-        start = time.monotonic()
         done = unwaver("run", "sample/snli/semantic", "--model", "hf/nobody/nothing", "--json", env=env)
-        assert time.monotonic() - start < 15 + 15 * (os.getloadavg()[0] > 4)  # most of it is importing torch
+        assert 1 <= len(tried) <= 3
         check(
             done,
             "nobody/nothing is no local folder, and the hub cannot be reached",
@@ -720,7 +729,7 @@ def test_output_that_goes_nowhere(finished: Path, command: str, code: int, told:
         f"'{sys.executable}' -m unwaver.cli.main {command.replace('RUN', str(finished))}; exit ${{PIPESTATUS[0]}}"
     )
     plain = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}  # a user's Python holds output back
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60, env=plain)
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=FOR_EVER, env=plain)
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
     assert told in done.stderr

@@ -37,7 +37,7 @@ def call(place: Path, *args: object, env: dict[str, str] | None = None, **option
         [sys.executable, "-m", "unwaver.cli.main", *(names.get(str(a), a) for a in args)],
         cwd=place,
         env={**plain, "COLUMNS": "100", **(env or {})},
-        timeout=300,
+        timeout=600,
         **options,
     )
 
@@ -111,7 +111,7 @@ def test_exit_codes_in_a_shell(made: Path, line: str, code: int) -> None:
     command = f"set -o pipefail; '{sys.executable}' -m unwaver.cli.main {line}"
     plain = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     done = subprocess.run(
-        ["bash", "-c", command], cwd=made, env=plain, capture_output=True, text=True, timeout=300
+        ["bash", "-c", command], cwd=made, env=plain, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
@@ -123,7 +123,7 @@ def test_a_closed_stream_gives_its_number_to_no_file(made: Path, tmp_path: Path)
     line = (
         f"'{sys.executable}' -m unwaver.cli.main run sample/rte --model fake/random --out '{tmp_path}/r' >&- 2>&-"
     )
-    assert subprocess.run(["bash", "-c", line], timeout=300, check=False).returncode == 0
+    assert subprocess.run(["bash", "-c", line], timeout=600, check=False).returncode == 0
     assert call(tmp_path, "score", "r").returncode == 0
     assert (tmp_path / "r" / "answers.sqlite").read_bytes()[:6] == b"SQLite"
 

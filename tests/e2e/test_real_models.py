@@ -48,8 +48,7 @@ def test_killed_at_many_moments(unwaver: Any, data: Path, nli_model: Path, tmp_p
         before = stored(path)
         process = start(tmp_path, *command, "--out", "killed")
         until = before + chosen.choice([0, 1, 3, 20, 40])
-        deadline = time.time() + 60
-        while process.poll() is None and stored(path) <= until and time.time() < deadline:
+        while process.poll() is None and stored(path) <= until:
             time.sleep(0.01)
         time.sleep(chosen.random() * 0.1 * attempt)
         os.kill(process.pid, signal.SIGKILL)
@@ -72,7 +71,7 @@ def assert_same(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
             assert {k: v for k, v in a.items() if k not in ("value", "low", "high")} == {
                 k: v for k, v in b.items() if k not in ("value", "low", "high")
             }
-            assert a["value"] == pytest.approx(b["value"], abs=1e-5)
+            assert a["value"] == pytest.approx(b["value"], rel=1e-4, abs=1e-4)
         else:
             assert a == b
 

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import FOR_EVER, wait_for
 
 REQUIRED = {
     "suite", "task", "kind", "metric", "value", "low", "high", "groups", "counted", "not_applicable", "unreadable",
@@ -198,7 +198,7 @@ except SystemExit:
 heavy = [m for m in ("numpy", "polars", "scipy", "torch", "transformers", "rich", "httpx") if m in sys.modules]
 assert not heavy, heavy
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=FOR_EVER)
     assert done.returncode == 0, done.stderr
 
 
@@ -209,11 +209,9 @@ def test_ctrl_c_keeps_what_is_done(unwaver: Any, tmp_path: Path, sign: signal.Si
         [sys.executable, "-m", "unwaver.cli.main", *command],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "100"},
     )  # fmt: skip
-    deadline = time.time() + 60
-    while answered(tmp_path / "r") < 3 and time.time() < deadline:
-        time.sleep(0.05)
+    wait_for(lambda: answered(tmp_path / "r") >= 3, "three answers are stored")
     process.send_signal(sign)
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=FOR_EVER)
     assert process.returncode == 130, stderr
     assert "the same command goes on where it stopped" in stderr
     assert "Traceback" not in stderr
@@ -239,7 +237,7 @@ def test_processes_share_one_store(tmp_path: Path) -> None:
         for n, suite in enumerate(["sample", "sample/snli", "sample/mnli", "sample"])
     ]  # fmt: skip
     running = [subprocess.Popen(c, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for c in commands]
-    ended = [p.communicate(timeout=120) for p in running]
+    ended = [p.communicate(timeout=FOR_EVER) for p in running]
     assert [p.returncode for p in running] == [0, 0, 0, 0], [e[1] for e in ended]
     first, last = json.loads(ended[0][0])["scores"], json.loads(ended[3][0])["scores"]
     assert first == last

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import FOR_EVER
 
 from unwaver.errors import UsageError
 from unwaver.until import Bar, in_order, parse_bar
@@ -179,7 +180,7 @@ def test_interrupted_it_goes_on_as_it_would_have(unwaver: Any, folder: Path) -> 
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=FOR_EVER)
     assert process.returncode == 130
     assert "goes on where it stopped" in said
     before = len(asked(folder))

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from scipy.stats import beta
+from waiting import FOR_EVER, wait_for
 
 from unwaver.cli.main import main
 
@@ -306,17 +307,15 @@ def test_review_refuses_with_a_reason(unwaver: Any, place: Path) -> None:
 
 
 def test_ctrl_c_while_judging(unwaver: Any, place: Path) -> None:
-    (place / "judge.py").write_text("import time\n\ndef slow(requests):\n    time.sleep(60)\n    return []\n")
+    (place / "judge.py").write_text("import time\n\ndef slow(requests):\n    time.sleep(3600)\n    return []\n")
     command = ["build", "paraphrase", *PARAPHRASE, "--judge", "entail=python/judge:slow", "--out", "groups.jsonl"]
     process = subprocess.Popen(
         [sys.executable, "-m", "unwaver.cli.main", *command], cwd=place, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.time() + 30
-    while not (place / "groups.sqlite").exists() and time.time() < deadline:
-        time.sleep(0.05)
+    wait_for((place / "groups.sqlite").exists, "the store of the build is there")
     time.sleep(0.7)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=FOR_EVER)
     assert process.returncode == 130, errors
     assert "interrupted" in errors
     assert not (place / "groups.jsonl").exists()
@@ -356,8 +355,7 @@ def test_killed_in_the_middle(unwaver: Any, data: Path, tmp_path: Path) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.time() + 60
-        while process.poll() is None and stored(path) < until and time.time() < deadline:
+        while process.poll() is None and stored(path) < until:
             time.sleep(0.01)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()

@@ -52,6 +52,6 @@ def tool_scores(tools: Path, tmp_path: Path) -> Any:
 
     def call(*args: object) -> Any:
         command = [str(tools), "-m", "unwaver.cli.main", "score", *map(str, args)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=600)
 
     return call

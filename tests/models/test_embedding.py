@@ -54,7 +54,7 @@ def test_cosines_are_those_of_transformers(encoder):
         a, b = vector(one), vector(other)
         cosine = float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
         different, same = (math.exp(x) for x in answers[n].logprobs)
-        assert same == pytest.approx((1 + cosine) / 2, abs=1e-4)
+        assert same == pytest.approx((1 + cosine) / 2, rel=1e-4, abs=1e-4)
         assert different + same == pytest.approx(1.0)
     assert answers[0].logprobs[1] > answers[1].logprobs[1]
     assert math.exp(answers[2].logprobs[1]) == pytest.approx(1.0)

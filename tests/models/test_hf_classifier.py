@@ -55,7 +55,7 @@ def test_equals_one_text_at_a_time(model: Any, nli_model: Path) -> None:
         inputs = tokenizer(*pair, truncation=True, max_length=512, return_tensors="pt")
         with torch.inference_mode():
             expected = torch.log_softmax(plain(**inputs).logits[0], -1).tolist()
-        assert answer.logprobs == pytest.approx(expected, abs=1e-5)
+        assert answer.logprobs == pytest.approx(expected, rel=1e-4, abs=1e-4)
     assert [a.truncated for a in found] == [False, False, False, False, True]
 
 
@@ -69,7 +69,7 @@ def test_neighbours_in_a_batch_change_nothing(model: Any) -> None:
     alone = [answers(model, [request(*p)])[0] for p in PAIRS[:4]]
     together = answers(model, [request(*p) for p in PAIRS])[:4]
     for a, b in zip(alone, together, strict=True):
-        assert a.logprobs == pytest.approx(b.logprobs, abs=1e-5)
+        assert a.logprobs == pytest.approx(b.logprobs, rel=1e-4, abs=1e-4)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_batches_at_a_time_say_the_same(model: Any, nli_model: Path, two_threads
     several = open_model(str(nli_model), batch_tokens=64)
     asked = [request(*p) for p in PAIRS[:4]] * 10
     for a, b in zip(answers(several, asked), answers(model, asked), strict=True):
-        assert a.logprobs == pytest.approx(b.logprobs, abs=1e-5)
+        assert a.logprobs == pytest.approx(b.logprobs, rel=1e-4, abs=1e-4)
 
 
 def test_in_threads(two_threads: None) -> None:
@@ -133,8 +133,8 @@ def test_probabilities_are_summed_by_map(nli_model: Path, model: Any) -> None:
     mapped = open_model(str(nli_model), map={"neutral": "not_entailment", "contradiction": "not_entailment"})
     two = answers(mapped, [request(*PAIRS[0], choices=("entailment", "not_entailment"), task="rte")])[0]
     three = answers(model, [request(*PAIRS[0])])[0]
-    assert two.logprobs[0] == pytest.approx(three.logprobs[0], abs=1e-6)
-    assert math.exp(two.logprobs[1]) == pytest.approx(sum(map(math.exp, three.logprobs[1:])), abs=1e-6)
+    assert two.logprobs[0] == pytest.approx(three.logprobs[0], rel=1e-5, abs=1e-5)
+    assert math.exp(two.logprobs[1]) == pytest.approx(sum(map(math.exp, three.logprobs[1:])), rel=1e-5, abs=1e-5)
     assert mapped.settings != model.settings
 
 

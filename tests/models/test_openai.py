@@ -25,6 +25,7 @@ from unwaver.types import Model, Request
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from server import FAULTS, Raw, Server, word_logprob
+from waiting import FOR_EVER, ends
 
 LABELS = ("entailment", "not_entailment")
 WORDS = ("Yes", "No")
@@ -177,10 +178,8 @@ def test_the_order_of_groups_is_kept_and_the_limit_holds(opened):
 def test_replies_are_handed_over_one_by_one_as_they_arrive(opened):
     with Server(slow=0.05) as server:
         stream = opened(server, concurrency=2).answer(requests(50))
-        started = time.monotonic()
         assert len(next(stream)) == 1
         next(stream)
-        assert time.monotonic() - started < 1
         assert len(server.bodies) <= 8  # a bounded number under way
         stream.close()
 
@@ -198,27 +197,26 @@ def test_no_requests_no_calls(opened):
 def test_every_request_is_answered_though_a_fifth_of_the_calls_fail(opened, seed):
     asked = requests(300)
     with Server(echo, faults=0.2, seed=seed) as server:
-        started = time.monotonic()
-        given = answers(opened(server, timeout=0.5, retries=8), asked)
-        seconds = time.monotonic() - started
+        given = answers(opened(server, timeout=3.0, retries=8), asked)
     assert [a.error for a in given] == [None] * 300
     assert [a.text for a in given] == [echo(r.prompt) for r in asked]
     assert set(server.failed) == set(FAULTS)
     # nothing that was answered was asked again
     assert server.answered == Counter(r.prompt for r in asked)
     assert len(server.bodies) == 300 + sum(server.failed.values())
-    assert seconds < 15
 
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_each_fault_is_survived_and_told_when_it_stays(opened, kind):
     with Server(script=lambda number, *_: None if number == 0 else kind) as server:
-        given = answers(opened(server, timeout=0.1, retries=1, concurrency=2), requests(2))
+        given = answers(
+            opened(server, timeout=0.5 if kind == "hang" else 60.0, retries=1, concurrency=2), requests(2)
+        )
     assert (given[0].error, given[1].text) == (None, None)
     assert {
         "429": "answered 429: too many requests (tried 2 times)",
         "500": "answered 500: out of memory (tried 2 times)",
-        "hang": "no answer within 0.1 s (tried 2 times)",
+        "hang": "no answer within 0.5 s (tried 2 times)",
         "html": "answered HTML (status 200, text/html): <!doctype html>",
         "cut": "answered broken JSON (status 200, application/json)",
         "drop": "the connection broke: RemoteProtocolError",
@@ -232,9 +230,7 @@ def test_each_fault_is_survived_and_told_when_it_stays(opened, kind):
 def test_a_server_that_never_recovers(opened, concurrency):
     asked = requests(400)
     with Server(echo, dies_after=100) as server:
-        started = time.monotonic()
         given = answers(opened(server, retries=2, concurrency=concurrency), asked)
-        assert time.monotonic() - started < 5
     assert sum(a.error is None for a in given) == 100
     assert all("answered 500: out of memory" in a.error for a in given if a.error)
     assert any(a.error.startswith(f"given up after {GIVE_UP} failures in a row") for a in given if a.error)
@@ -298,7 +294,7 @@ def test_retry_after_values(header, seconds):
 
 
 def test_retry_after_dates():
-    now = time.time()
+    now = 1_800_000_000.5
     assert 8 <= retry_after(formatdate(now + 10, usegmt=True), now) <= 10
     assert retry_after(formatdate(now - 99, usegmt=True), now) == 0
     assert retry_after("Fri, 99 Foo 2020 00:00:00 GMT", now) is None
@@ -374,9 +370,10 @@ def test_no_server_there(opened):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    started = time.monotonic()
-    error = error_of(opened(url, backoff=0.5))
-    assert time.monotonic() - started < 3
+    waits: list[float] = []
+    error = error_of(opened(url, backoff=0.5, wait=waits.append))
+    assert len(waits) == 2
+    assert sum(waits) < 3
     assert str(error).startswith(f"{url} cannot be reached:")
     assert "(tried 3 times)" in str(error)
     assert error.hint == f"is the server running? base_url is {url}"
@@ -580,17 +577,13 @@ def test_a_reply_that_drips_for_ever_ends(opened):
 
 
 def test_closing_the_stream_stops_quickly_though_the_server_hangs(opened):
-    with Server(script=lambda n, *_: "hang" if n > 10 else None) as server:
-        stream = opened(server, timeout=30.0).answer(requests(100))
+    with Server(script=lambda n, *_: "hang" if n > 10 else None, hang=2 * FOR_EVER) as server:
+        stream = opened(server, timeout=2 * FOR_EVER).answer(requests(100))
         for _ in range(8):
             next(stream)
-        started = time.monotonic()
-        stream.close()
-        assert time.monotonic() - started < 0.5
-        time.sleep(0.1)
-        asked = len(server.bodies)
-        time.sleep(0.2)
-        assert len(server.bodies) == asked <= 20
+        ends(stream.close, "closing waits for a server that hangs")
+        time.sleep(0.3)
+        assert len(server.bodies) <= 20
 
 
 def test_ctrl_c_ends_the_program_though_the_server_hangs(tmp_path):
@@ -598,7 +591,7 @@ def test_ctrl_c_ends_the_program_though_the_server_hangs(tmp_path):
 from unwaver.models import openai
 from unwaver.types import Request
 import sys
-model = openai.open_model("m", base_url=sys.argv[1], timeout=30.0)
+model = openai.open_model("m", base_url=sys.argv[1], timeout=3600.0)
 try:
     for batch in model.answer([Request("t", (), str(i), (), ()) for i in range(50)]):
         print("one", flush=True)
@@ -606,16 +599,14 @@ except KeyboardInterrupt:
     model.close()
     sys.exit(130)
 """
-    with Server(script=lambda n, *_: "hang" if n > 4 else None) as server:
+    with Server(script=lambda n, *_: "hang" if n > 4 else None, hang=2 * FOR_EVER) as server:
         run = subprocess.Popen(
             [sys.executable, "-c", code, server.url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert run.stdout.readline() == "one\n"
         time.sleep(0.3)
-        started = time.monotonic()
         run.send_signal(signal.SIGINT)
-        _, err = run.communicate(timeout=10)
-        assert time.monotonic() - started < 2
+        _, err = run.communicate(timeout=FOR_EVER)
     assert (run.returncode, err) == (130, "")
 
 
@@ -653,7 +644,7 @@ def test_log_probabilities_with_a_system_prompt_and_a_prompt_that_ends_in_a_spac
 
 def test_log_probabilities_survive_faults(opened):
     with Server(faults=0.2, seed=5) as server:
-        given = answers(opened(server, method="logprob", timeout=0.5, retries=8), requests(50))
+        given = answers(opened(server, method="logprob", timeout=3.0, retries=8), requests(50))
     assert len({a.logprobs for a in given}) == 1
     assert set(server.answered.values()) == {1}
 
@@ -732,7 +723,7 @@ def test_the_server_as_a_program(opened):
     script = Path(__file__).parents[1] / "server.py"
     run = subprocess.Popen([sys.executable, script, "--faults", "0.2"], stdout=subprocess.PIPE, text=True)
     try:
-        given = answers(opened(run.stdout.readline().strip(), timeout=0.5, retries=8), requests(40))
+        given = answers(opened(run.stdout.readline().strip(), timeout=3.0, retries=8), requests(40))
     finally:
         run.kill()
         run.communicate()

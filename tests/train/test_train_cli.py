@@ -8,11 +8,11 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import FOR_EVER, wait_for
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -145,12 +145,10 @@ def test_interrupted_by_hand(here: Any, tmp_path: Path) -> None:
         text=True,
         env=dict(os.environ),
     )
-    until = time.monotonic() + 120
-    while not list((tmp_path / "m").glob(".seed0.checkpoints/checkpoint-*/trainer_state.json")):
-        assert time.monotonic() < until, "it never saved"
-        time.sleep(0.05)
+    saved = ".seed0.checkpoints/checkpoint-*/trainer_state.json"
+    wait_for(lambda: list((tmp_path / "m").glob(saved)), "it saves a checkpoint")
     running.send_signal(signal.SIGINT)
-    _, stderr = running.communicate(timeout=60)
+    _, stderr = running.communicate(timeout=FOR_EVER)
     assert running.returncode == 130
     assert "the same command goes on where it stopped" in stderr
     assert "Traceback" not in stderr

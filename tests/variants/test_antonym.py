@@ -105,17 +105,21 @@ def test_only_english(table: str) -> None:
         antonym(lang="de", antonyms=table)
 
 
-def test_a_table_is_trusted_with_words_that_a_wordnet_is_not(tmp_path: Path) -> None:
+def test_a_table_is_trusted_with_words_that_a_wordnet_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "own.csv"
     path.write_text("word,antonym\nstale,crisp\n")
     (found,) = antonym(antonyms=str(path))(["The bread is stale."])
     assert found == [Rewrite("The bread is crisp.", "antonym")]
+    monkeypatch.delenv("UNWAVER_WORDNET")
     if wordnet_folder() is not None:
         (found,) = antonym()(["The fellow is waspish."])
         assert isinstance(found, Refused)
 
 
-def test_with_a_wordnet_folder() -> None:
+def test_with_a_wordnet_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("UNWAVER_WORDNET")
     if wordnet_folder() is None:
         pytest.skip("no WordNet folder: apt-get install wordnet-base")
     (found,) = antonym()(["A big goat naps outdoors."])
@@ -144,7 +148,10 @@ def bench() -> Any:
     ("source", "any_of_them"),
     [(None, 0.60), ("open_english_wordnet_antonyms.tsv", 0.60), ("conceptnet_SAR_train_balanced.tsv.gz", 0.50)],
 )
-def test_against_the_human_made_antonyms(data: Path, source: str | None, any_of_them: float) -> None:
+def test_against_the_human_made_antonyms(
+    data: Path, source: str | None, any_of_them: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UNWAVER_WORDNET")
     if source is None and wordnet_folder() is None:
         pytest.skip("no WordNet folder: apt-get install wordnet-base")
     study = bench()

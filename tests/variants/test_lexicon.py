@@ -176,6 +176,8 @@ def test_a_lexicon_of_wn(monkeypatch: pytest.MonkeyPatch) -> None:
         return [Sense("hot", [Sense("cold")]), Sense("hot")] if (form, pos, lang) == ("hot", "a", "en") else []
 
     monkeypatch.setitem(sys.modules, "wn", types.SimpleNamespace(lexicons=lambda lang: ["oewn"], senses=senses))
+    assert antonyms_in_wn() is None, "UNWAVER_WORDNET=none"
+    monkeypatch.delenv("UNWAVER_WORDNET")
     antonyms = antonyms_in_wn()
     assert antonyms is not None
     assert antonyms("hot", "a") == [["cold"]]

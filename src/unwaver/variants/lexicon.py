@@ -23,6 +23,7 @@ Pos = Literal["n", "v", "a", "r"]  # noun, verb, adjective, adverb
 # a lemma and its part of speech -> its opposites: a list for each sense, the most frequent sense first
 Antonyms = Callable[[str, Pos], list[list[str]]]
 
+NONE = "none"  # UNWAVER_WORDNET=none: the same variants on every machine, whatever is installed
 DEBIAN_WORDNET = Path("/usr/share/wordnet")
 INSTALL = (
     "give a table of antonyms (--antonyms FILE), or a WordNet folder: apt-get install wordnet-base, "
@@ -108,8 +109,10 @@ class _Synset(NamedTuple):
 
 
 def wordnet_folder() -> Path | None:
-    """The folder in UNWAVER_WORDNET, which must be one; else Debian's; None where there is neither."""
+    """The folder in UNWAVER_WORDNET, else Debian's; None for "none", or where there is neither."""
     named = os.environ.get("UNWAVER_WORDNET")
+    if named == NONE:
+        return None
     if named:
         if not (Path(named) / "index.adj").is_file():
             raise UsageError(
@@ -221,6 +224,8 @@ def _read(path: Path) -> bytes:
 
 def antonyms_in_wn() -> Antonyms | None:
     """Opposites from any English lexicon that `wn` has downloaded; None where there is none."""
+    if os.environ.get("UNWAVER_WORDNET") == NONE:
+        return None
     try:
         import wn
     except ImportError:
