@@ -153,6 +153,8 @@ def ask(
     budget, spent = budget or Budget(), spent or Spent()
     wanted = plan.requests.keys() if only is None else only
     known = store.answered(wanted)
+    if tell := getattr(model, "answered_before", None):
+        tell(bool(known or store.answered(plan.requests.keys() - wanted)))
     progress(len(known))
     for wave in _waves(plan, wanted - known):
         remaining = wave

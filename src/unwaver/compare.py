@@ -18,6 +18,7 @@ from unwaver import folder
 from unwaver.block import Block, block_of
 from unwaver.certify import is_plain
 from unwaver.errors import DataError, UsageError, near
+from unwaver.failures import Reason, from_records
 from unwaver.paired import difference, holm
 from unwaver.rescore import read_answers, run_folder
 from unwaver.result import leading_of
@@ -47,6 +48,7 @@ class Side:
     settings: Mapping[str, Any] = field(default_factory=dict)  # none: of a table nothing is known
     groups: Mapping[str, Group] = field(default_factory=dict)
     unreadable: Unreadable = "violate"
+    failures: tuple[Reason, ...] = ()  # of this model, and of those who judged
 
     @property
     def name(self) -> str:
@@ -98,6 +100,7 @@ def sides_of(path: Path, unreadable: Unreadable | None = None, **options: Any) -
     groups: dict[str, Group] = {}
     settings: dict[str, Any] = {}
     reading: Unreadable = unreadable or "violate"
+    reasons: list[Reason] = []
     if record is not None:
         place = run_folder([path], options.get("format", "auto"))
         groups = {group.id: group for group in folder.read_groups(place or path)}
@@ -105,12 +108,19 @@ def sides_of(path: Path, unreadable: Unreadable | None = None, **options: Any) -
         reading = unreadable or config.get("unreadable", "violate")
         cut = options.get("cut") or config.get("cut", "exclude")
         settings = {name: config.get(name) for name in MEANING} | {"unreadable": reading, "cut": cut}
+        reasons = from_records(record.get("failures"))
         if config.get("shots"):
             settings["seed"] = config.get("seed")  # it chooses the solved examples
     parts = frame.partition_by(["model", "method"], maintain_order=True)
     return [
-        Side(str(path), part["model"][0], part["method"][0], part, settings, groups, reading) for part in parts
+        Side(str(path), name, part["method"][0], part, settings, groups, reading, _failures(reasons, name))
+        for part in parts
+        for name in [str(part["model"][0])]
     ]
+
+
+def _failures(reasons: Sequence[Reason], model: str) -> tuple[Reason, ...]:
+    return tuple(r for r in reasons if r.role != "model" or r.model == model)
 
 
 def pairs_of(runs: Sequence[Sequence[Side]]) -> list[tuple[Side, Side]]:

@@ -16,6 +16,7 @@ from unwaver.ask import Budget, Plan, Spent, ask
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import DataError, StoreFull, UsageError
+from unwaver.failures import Reason, Role, as_records, grouped, in_words, of_respondents
 from unwaver.models import open_judge, open_models, open_writer
 from unwaver.panel import Answers, Panel, Respondent, answers_of, links
 from unwaver.render import Renderer
@@ -227,6 +228,7 @@ class Run:
             frames = [seen_apart(frame, seen[str(n)]) for n, frame in enumerate(frames)]
             record["certification"] = self._audit(store, place)
             frames = self._rate(self._compare(frames, store, spent, record), store, spent)
+            record["failures"] = as_records(self._failures(store))
         record["spent"] = asdict(spent)
         result = scored(frames, record, self.config, place)
         record["versions"].update(versions())  # scoring has brought its libraries in
@@ -289,6 +291,17 @@ class Run:
             comparer.model.close()
         return answers_of(comparer.plan.keys, store)
 
+    def _failures(self, store: Store) -> list[Reason]:
+        """Why calls failed, of everyone who was asked."""
+        panel, compares = self.panel, {agreement.name for agreement in self.agreements}
+        asked: list[tuple[Role, str, Respondent]] = [
+            *(("model", name, r) for name, r in zip(self._names(), panel.tested, strict=True)),
+            *(("judge", r.judge, r) for r in panel.judges),
+            *(("agreement" if r.judge in compares else "scorer", r.judge, r) for r in self._comparers),
+            *([("writer", self.writer.model.name, self.writer)] if self.writer else []),  # type: ignore[list-item]
+        ]
+        return grouped(of_respondents(asked, store))
+
     def _ask(self, store: Store, spent: Spent) -> None:
         """Everything that the groups ask; and, where a model writes variants, what it writes and those ask."""
         put = self._putter(store, spent)
@@ -345,6 +358,8 @@ class Run:
                     opened.callback(respondent.model.close)
                 spent = Spent()
                 self._ask(store, spent)
+                for line in in_words(self._failures(store)):
+                    self.console.say(line)
                 if spent.stopped:
                     hint = "what was answered is kept: give the same command again"
                     raise UsageError(f"not all candidates were judged: {spent.stopped}", hint=hint)

@@ -17,6 +17,7 @@ from unwaver.bars import LEADING, Way, check_metrics, fraction, metric_name, rea
 from unwaver.block import Block, block_of
 from unwaver.compare import Side, comparable, paired
 from unwaver.errors import DataError, UsageError, near
+from unwaver.failures import in_short
 from unwaver.files import read_toml
 from unwaver.missing import in_words, what_to_do
 from unwaver.paired import difference
@@ -192,7 +193,7 @@ def gate(
             other = _baseline_of(side, baseline)
             made += _drops(other, side, drops, alpha, seed, common=common, allow_different=allow_different)
         used = {id(bar) for bar, _ in made}
-        checks += [check for _, check in made]
+        checks += [_with_failures(check, side) for _, check in made]
         checks += [_nothing(bar, side) for bar in bars if id(bar) not in used and not _is_hidden(bar, side, bars)]
     return checks
 
@@ -200,6 +201,13 @@ def gate(
 def _metrics_in(sides: Sequence[Side]) -> set[str]:
     found = (measured(block_of(part), side.unreadable) for side in sides for part in partition(side.frame))
     return {m.metric.name for of_block in found for m in of_block}
+
+
+def _with_failures(check: Check, side: Side) -> Check:
+    """Where groups are missing, the reason is rather that calls failed than what is left to say without them."""
+    if not check.missing or not side.failures or check.verdict == "pass":
+        return check
+    return replace(check, reason=f"{in_short(side.failures)}; {check.reason}")
 
 
 def overall(checks: Sequence[Check]) -> Verdict:

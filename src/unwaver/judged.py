@@ -27,6 +27,7 @@ from unwaver.block import Block, block_of
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import DataError, UsageError, near
+from unwaver.failures import grouped, in_words, of_respondents
 from unwaver.files import Row, read_rows, shown
 from unwaver.metrics.pairwise import agreeing_shares
 from unwaver.metrics.pairwise import agreements as compared_by
@@ -98,6 +99,8 @@ class JudgedPairs:
         with closing(comparer.model), closing(Store(place)) as store:
             with speak.track(agreement.name, len(comparer.plan.requests)) as progress:
                 ask(comparer.model, comparer.plan, store, progress=progress)
+            for line in in_words(grouped(of_respondents([("agreement", agreement.name, comparer)], store))):
+                speak.say(line)
             return self.values(agreement, work.read(answers_of(comparer.plan.keys, store)))
 
     def values(self, agreement: Agreement, values: Values) -> list[Directions]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unwaver import __version__, folder
 from unwaver.config import Config, as_options, config_from
 from unwaver.errors import DataError, UsageError
+from unwaver.failures import Failed, Reason, Role, as_records, from_records, grouped, of_folder
 from unwaver.panel import Answers, answers_of
 from unwaver.result import Result
 from unwaver.state import CutMode
-from unwaver.store import Store
+from unwaver.store import Asked, Store
 from unwaver.types import Group
 
 if TYPE_CHECKING:
@@ -198,7 +200,9 @@ def read_folder(
     store = Store(place / folder.ANSWERS, read_only=True)
     frames = []
     keys: dict[int, dict[tuple[str, int], str]] = {}
-    for number, item, replicate, key in store.linked():
+    linked = store.linked()
+    record["failures"] = as_records(_failures(linked, record, config, store))
+    for number, item, replicate, key in linked:
         keys.setdefault(min(number, len(record["models"])), {})[item, replicate] = key  # the judges come last
     seen = folder.read_seen(place)
     judged = answers_of(keys.get(len(record["models"]), {}), store)
@@ -215,6 +219,35 @@ def read_folder(
     store.close()
     frames, record["agreements"] = _compared_again(frames, groups, agree, config, judged, place)
     return _rated_again(frames, groups, config, judged), record, config
+
+
+def _failures(linked: Sequence[Asked], record: Mapping[str, Any], config: Config, store: Store) -> list[Reason]:
+    """Why calls failed. Of the writer only the record of the run tells: what it wrote are no items."""
+    return [
+        *grouped(of_folder(linked, asked_by_number(record, config), store)),
+        *(reason for reason in from_records(record.get("failures")) if reason.role == "writer"),
+    ]
+
+
+def failed_calls(place: Path) -> list[Failed]:
+    """Every call of a run folder that failed."""
+    record = folder.read_run(place)
+    config = config_from(record, place / folder.RUN)
+    with closing(Store(place / folder.ANSWERS, read_only=True)) as store:
+        return of_folder(store.linked(), asked_by_number(record, config), store)
+
+
+def asked_by_number(record: Mapping[str, Any], config: Config) -> list[tuple[Role, str]]:
+    """Who was asked, in the order in which the store counts them: see Run._stores."""
+    from unwaver.agreeing import parse_agreements
+    from unwaver.rating import parse_scorers
+
+    return [
+        *(("model", str(model["name"])) for model in record["models"]),
+        *(("judge", str(judge["name"])) for judge in record.get("judges") or ()),
+        *(("agreement", a.name) for a in parse_agreements(config.agree) if a.model),
+        *(("scorer", scorer.name) for scorer in parse_scorers(config.scorers)),
+    ]
 
 
 def _compared_again(

@@ -45,6 +45,11 @@ class Result(Sequence[Score]):
         """Groups that could not be scored because answers are missing."""
         return sum(s.missing for s in self.leading())
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every call has succeeded that was needed, those of judges, agreements and scorers included."""
+        return not (self.missing or self.run.get("failures"))
+
     def document(self) -> dict[str, Any]:
         """What scores.json holds and --json prints."""
         scores = [{**asdict(s), "flags": list(s.flags)} for s in self.scores]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unwaver import missing
+from unwaver.failures import from_records, in_words
 from unwaver.result import OF_BUCKETS, Result, method_names, of_free_text
 from unwaver.state import COUNTS
 from unwaver.types import Group, Item, Score
@@ -255,6 +256,7 @@ def remarks(result: Result) -> list[str]:
     if failed:
         again = " The same command asks them again." if result.folder else ""
         lines.append(f"{failed:,} groups could not be scored: calls failed.{again}")
+    lines += in_words(from_records(result.run.get("failures")))
     lines += missing.lines(result)
     not_needed = sum(s.not_needed for s in leading)
     not_asked -= not_needed

@@ -106,8 +106,9 @@ class Model(Protocol):
     all replicates. A server at temperature 0 does not guarantee it.
 
     A model may have more: `check(requests)` raises before anything is asked, `count_tokens(requests)` knows the
-    size of prompts, `decoding` says how tokens are chosen, and `writer` is a model with the method and settings
-    in which requests without choices are answered, where these differ.
+    size of prompts, `answered_before(yes)` is told whether the store has answers of it, `decoding` says how tokens
+    are chosen, and `writer` is a model with the method and settings in which requests without choices are
+    answered, where these differ.
     """
 
     @property

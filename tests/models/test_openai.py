@@ -19,6 +19,7 @@ from unwaver import registry
 from unwaver.ask import key_maker
 from unwaver.errors import ModelError, UsageError
 from unwaver.models import openai
+from unwaver.models.openai import PROBES
 from unwaver.models.openai_replies import LEAST, retry_after
 from unwaver.models.openai_server import GIVE_UP
 from unwaver.types import Model, Request
@@ -265,11 +266,41 @@ def test_requests_the_server_refuses_do_not_stop_the_others(opened):
     assert len(server.bodies) == 40  # asked once each
 
 
-def test_when_all_are_refused_from_the_start_it_stops_soon(opened):
-    with Server(script=lambda *_: Raw(400, {"error": {"message": "unsupported parameter"}})) as server:
-        given = answers(opened(server), requests(200))
-    assert all("unsupported parameter" in a.error for a in given)
-    assert len(server.bodies) < 3 * GIVE_UP
+@pytest.mark.parametrize("count", [1, 200])
+@pytest.mark.parametrize(
+    ("status", "tries"), [(400, 1), (422, 1), (413, 1), (429, 3), (500, 3), (503, 3), (529, 3)]
+)
+def test_a_server_that_refuses_from_the_start_ends_the_run_with_its_words(opened, count, status, tries):
+    raw = Raw(status, {"error": {"message": "unsupported parameter"}})
+    with Server(script=lambda *_: raw) as server:
+        error = error_of(opened(server, retries=2), requests(count))
+    again = f" (tried {tries} times)" if tries > 1 else ""
+    assert str(error) == f"{server.url} answered {status}: unsupported parameter{again}"
+    assert len(server.bodies) == tries * min(count, PROBES)
+    if status in (400, 422):
+        assert "temperature=none" in error.hint
+    if status >= 500:
+        assert "see its log" in error.hint
+
+
+def test_why_a_run_ends_at_the_first_contact_is_handed_over_first(opened):
+    with Server(script=lambda *_: Raw(400, {"error": "no"})) as server:
+        stream = opened(server).answer(requests(9))
+        assert [next(stream)[0][1].error for _ in range(PROBES)] == [f"{server.url} answered 400: no"] * PROBES
+        with pytest.raises(ModelError):
+            next(stream)
+
+
+def test_a_server_that_has_answered_before_may_refuse_what_is_left(opened):
+    with Server(script=lambda *_: Raw(400, {"error": {"message": "too long"}})) as server:
+        model = opened(server)
+        model.answered_before(True)
+        given = answers(model, requests(3))
+        assert [a.error for a in given] == [f"{server.url} answered 400: too long"] * 3
+    with Server(script=lambda *_: Raw(401, {"error": "no"})) as server:
+        model = opened(server)
+        model.answered_before(True)
+        assert "answered 401" in str(error_of(model))
 
 
 # --- waiting
@@ -497,10 +528,10 @@ def test_a_password_in_the_address_is_used_and_hidden(opened, monkeypatch):
 
     with Server(script=refuse) as server:
         model = opened(server.url.replace("//", "//me:pass-word-of-mine@"), retries=0)
-        given = answers(model, requests(1))
+        error = error_of(model)
     assert seen[0].startswith("Basic ")
-    assert "pass-word-of-mine" not in repr(given) + model.identity
-    assert given[0].error == f"{server.url} answered 500: [key]"
+    assert "pass-word-of-mine" not in all_text_of(error) + model.identity
+    assert str(error) == f"{server.url} answered 500: [key]"
 
 
 # --- replies that cannot be trusted

@@ -122,7 +122,7 @@ def _print(checks: list[Check], alpha: float) -> None:
             row.insert(1, check.model)
     print_rows([header, *rows], console)
     for check in checks:
-        if check.verdict == "undecided" or check.value is None:
+        if check.verdict == "undecided" or check.value is None or check.missing:
             name = f"{about(check)}{f' ({check.model})' if several else ''}"
             console.print(Text(safe(f"{name}: {check.bar}: {check.reason}"), style="yellow"), soft_wrap=True)
     style = {"pass": "green", "fail": "red", "undecided": "yellow"}[overall(checks)]

@@ -199,7 +199,7 @@ def command(**options: Any) -> None:
     verdicts = [case["verdict"] for case in result.run.get("until", {}).get("cases", ())]
     if "fail" in verdicts:
         raise click.exceptions.Exit(NOT_MET)
-    if result.missing or result.run["spent"]["stopped"]:
+    if not result.is_complete or result.run["spent"]["stopped"]:
         raise click.exceptions.Exit(MISSING_ANSWERS)
     if "undecided" in verdicts:
         raise click.exceptions.Exit(NOT_MET)

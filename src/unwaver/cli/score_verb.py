@@ -117,7 +117,7 @@ def command(paths: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any)
     if result.folder is not None:
         _write(result, result.folder)
     emit(result, as_json=as_json, quiet=quiet)
-    if result.missing:
+    if not result.is_complete:
         raise click.exceptions.Exit(3)
 
 

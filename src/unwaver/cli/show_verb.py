@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,9 @@ from unwaver.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from unwaver.failures import Reason
     from unwaver.state import CutMode
+    from unwaver.types import Group
 
 
 @click.command("show")
@@ -22,11 +25,19 @@ if TYPE_CHECKING:
 @click.option("--only", default="", help="Only suites, tasks or kinds that begin with this: becel/snli/symmetric.")
 @click.option("--model", default="", help="Only models whose name holds this.")
 @click.option("--all", "everything", is_flag=True, help="Also groups that hold.")
+@click.option("--failed", is_flag=True, help="Calls that failed, and why, instead of groups.")
 @click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most so many groups.")
 @cut_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def command(
-    folder: Path, only: str, model: str, everything: bool, limit: int, cut: CutMode | None, as_json: bool
+    folder: Path,
+    only: str,
+    model: str,
+    everything: bool,
+    failed: bool,
+    limit: int,
+    cut: CutMode | None,
+    as_json: bool,
 ) -> None:
     """Show the groups of a run that broke a relation: texts and answers side by side.
 
@@ -36,8 +47,10 @@ def command(
     Examples:
       unwaver show runs/sample-1a2b3c4d
       unwaver show runs/sample-1a2b3c4d --only sample/snli/negational --limit 3
+      unwaver show runs/sample-1a2b3c4d --failed
     """
     from unwaver import missing
+    from unwaver.failures import as_records, from_records
     from unwaver.folder import read_groups
     from unwaver.rescore import read_folder
     from unwaver.state import MISSING
@@ -47,15 +60,63 @@ def command(
     names = [str(frame["model"][0]) for frame in frames]
     if not any(model in name for name in names):
         raise UsageError(f"no model has {model!r} in its name", hint="in this run: " + ", ".join(names))
+    if failed:
+        _show_failed(folder, _items_of(groups.values(), only), model, limit, as_json)
+        return
+    reasons = [r for r in from_records(record["failures"]) if r.role != "model" or model in r.model]
     parts = [_about(frame, only) for frame, name in zip(frames, names, strict=True) if model in name]
     found: list[tuple[str, str, list[dict[str, Any]]]] = [g for part in parts for g in _chosen(part, everything)]
+    counts = [part.counts for part in missing.parts_of(parts)]
+    lacking = {why: sum(count[why] for count in counts) for why in MISSING}
     if as_json:
         shown = [{"group": g, "model": m, "answers": a} for g, m, a in found[:limit]]
-        counts = [part.counts for part in missing.parts_of(parts)]
-        lacking = {why: sum(count[why] for count in counts) for why in MISSING}
-        print_json({"version": 1, "found": len(found), "missing": lacking, "groups": shown})
+        told = {"found": len(found), "missing": lacking, "groups": shown, "failures": as_records(reasons)}
+        print_json({"version": 1, **told})
         return
-    _print(found, groups, limit, missing.lines_of_frames(parts, record))
+    if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
+        _print(found, groups, limit)
+    _print_remarks([*missing.lines_of_frames(parts, record), *_why(reasons)])
+
+
+def _items_of(groups: Iterable[Group], only: str) -> set[str] | None:
+    """The items of what was chosen, None for all."""
+    if not only:
+        return None
+    return {i.id for g in groups if f"{g.suite}/{g.task}/{g.kind}".startswith(only) for i in g.items}
+
+
+def _show_failed(place: Path, items: set[str] | None, model: str, limit: int, as_json: bool) -> None:
+    """The reasons of failed calls, the most frequent first, each with an example."""
+    from unwaver.failures import as_records, grouped, total
+    from unwaver.rescore import failed_calls
+
+    calls = [
+        call
+        for call in failed_calls(place)
+        if (items is None or call.item in items) and (call.role != "model" or model in call.model)
+    ]
+    reasons = grouped(calls)
+    if as_json:
+        print_json({"version": 1, "failed": total(reasons), "failures": as_records(reasons)})
+        return
+    from rich.console import Console
+
+    from unwaver.show import safe
+
+    console = Console(highlight=False)
+    for reason in reasons[:limit]:
+        who = reason.model if reason.role == "model" else f"{reason.model} ({reason.role})"
+        console.print(f"{safe(who)}: {reason.calls:,} × {safe(reason.reason)}", markup=False, soft_wrap=True)
+        console.print(f"  for example {safe(reason.item)}: {safe(reason.example)}", markup=False, soft_wrap=True)
+    more = f" – the first {limit} reasons are shown, --limit shows more" if len(reasons) > limit else ""
+    console.print(f"{total(reasons):,} call{'' if total(reasons) == 1 else 's'} failed{more}", markup=False)
+
+
+def _why(reasons: Sequence[Reason]) -> list[str]:
+    from unwaver.failures import in_words
+
+    again = "unwaver show … --failed lists the reasons; the command of the run asks again."
+    return [*in_words(reasons), again] if reasons else []
 
 
 def _about(frame: pl.DataFrame, only: str) -> pl.DataFrame:
@@ -84,7 +145,7 @@ def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
     ]
 
 
-def _print(found: list[Any], groups: dict[str, Any], limit: int, remarks: list[str]) -> None:
+def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
     from rich.console import Console
 
     from unwaver.show import print_group, safe
@@ -97,5 +158,14 @@ def _print(found: list[Any], groups: dict[str, Any], limit: int, remarks: list[s
         print_group(groups[group], {a["item"]: a for a in reversed(answers)}, console)
     more = f" – the first {limit} are shown, --limit shows more" if len(found) > limit else ""
     console.print(f"{len(found):,} group{'' if len(found) == 1 else 's'}{more}", markup=False)
+
+
+def _print_remarks(remarks: Sequence[str]) -> None:
+    """What a list of groups does not tell."""
+    from rich.console import Console
+
+    from unwaver.show import safe
+
+    console = Console(highlight=False)
     for line in remarks:
         console.print(safe(line), style="yellow", markup=False, soft_wrap=True)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import httpx
 
 NOT_GIVEN = -1  # None is taken: it leaves a setting to the server
+PROBES = 2  # requests that go alone before a server that refuses them is believed
 RESERVED = {"model", "messages", "prompt", "stream", "n", "echo", "logprobs", "seed"}
 
 
@@ -57,19 +58,37 @@ class OpenAIModel:
         self._concurrency = concurrency
         self._stops = stops
         self._echo_tokens = 0
+        self._known = False
         self.writer = writer  # who answers where there are no choices, by the same server
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         """One reply a batch, as it arrives. The order is kept: requests come group by group, so neighbours share
         their beginning, as a server's prefix cache wants it, and a server that dies leaves whole groups."""
         order = iter(range(len(requests)))
-        if not self._server.met:  # the first goes alone, so that a wrong key or address costs one call
-            for index in islice(order, 1):
-                yield [(index, self._ask(requests[index], threading.Event()))]
+        yield from self._first_contact(requests, order)
         yield from self._in_threads(requests, order)
+
+    def answered_before(self, yes: bool) -> None:
+        """Whether an earlier run has answers of this model: then a refusal is about the request, not the setup."""
+        self._known = yes
 
     def close(self) -> None:
         self._server.close()
+
+    def _first_contact(self, requests: Sequence[Request], order: Iterator[int]) -> Iterator[Batch]:
+        """The first goes alone, so that a wrong key, address or setting costs one call; where it is refused, so
+        does the next, which may be less odd. The reason why a run ends here is handed over like any failure."""
+        for left in reversed(range(PROBES)):
+            index = None if self._server.met else next(order, None)
+            if index is None:
+                return
+            last = left == 0 or index + 1 == len(requests)
+            try:
+                answer = self._ask(requests[index], threading.Event(), last=last)
+            except ModelError as e:
+                yield [(index, Answer(error=e.message))]
+                raise
+            yield [(index, answer)]
 
     def _in_threads(self, requests: Sequence[Request], order: Iterator[int]) -> Iterator[Batch]:
         todo: SimpleQueue[int | None] = SimpleQueue()
@@ -107,14 +126,15 @@ class OpenAIModel:
             for _ in range(threads):
                 todo.put(None)
 
-    def _ask(self, request: Request, stop: threading.Event) -> Answer:
+    def _ask(self, request: Request, stop: threading.Event, *, last: bool = False) -> Answer:
+        """`last`: nothing has succeeded yet, and no other request will be tried if the server refuses this one."""
         if self._server.gave_up is not None:
             return Answer(error=self._server.gave_up)
         try:
             way = self.writer if self.writer and not request.choices else self
             answer = way._generate(request, stop) if way.method == "generate" else way._score(request, stop)
         except Fault as fault:
-            if fault.setup and not self._server.met:
+            if not self._server.met and (fault.setup or (fault.refused and last and not self._known)):
                 raise ModelError(str(fault), hint=fault.hint) from None
             if not stop.is_set():
                 self._server.failed(fault)
@@ -306,7 +326,8 @@ def _hints(name: str, key_env: str, has_key: bool) -> dict[int, str]:
     model = f"does the server know the model {name}? base_url usually ends in /v1"
     if not has_key:
         key = f"put a key into the environment variable {key_env}"
-    return {401: key, 403: key, 404: model, 405: model}
+    setting = "what the server does not know can be left out: --model-arg temperature=none, max_tokens=none …"
+    return {400: setting, 422: setting, 401: key, 403: key, 404: model, 405: model}
 
 
 def _extra(extra: str | Mapping[str, object] | None) -> dict[str, object]:

@@ -22,8 +22,8 @@ Scored = tuple[float, int, tuple[int, int] | None]  # log-probability, tokens, u
 class Fault(Exception):
     """A call that failed. `passing`: it may succeed later. `setup`: every call will fail until a person acts.
 
-    Both at once: it looks like a wrong address, but some gateways do this now and then. `after` are the seconds
-    a server asked us to wait.
+    Both at once: it looks like a wrong address, but some gateways do this now and then. `refused`: the status says
+    that the server does not want, or is not able, to answer. `after` are the seconds it asked us to wait.
     """
 
     def __init__(
@@ -33,10 +33,11 @@ class Fault(Exception):
         hint: str | None = None,
         passing: bool = False,
         setup: bool = False,
+        refused: bool = False,
         after: float | None = None,
     ):
         super().__init__(message)
-        self.hint, self.passing, self.setup, self.after = hint, passing, setup, after
+        self.hint, self.passing, self.setup, self.refused, self.after = hint, passing, setup, refused, after
 
 
 def printable(text: str) -> str:

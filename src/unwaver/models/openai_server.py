@@ -101,7 +101,9 @@ class Server:
         self._client.close()
 
     def _try_again(self, faults: list[Fault]) -> bool:
-        hopeless = not self.met and len(faults) >= FIRST_TRIES and all(f.setup for f in faults)
+        # not yet met: another request has failed for good, or all tries of this one look like a wrong address
+        bad_start = self._failed_in_a_row > 0 or all(f.setup for f in faults)
+        hopeless = not self.met and len(faults) >= FIRST_TRIES and bad_start
         return faults[-1].passing and len(faults) <= self._retries and not hopeless
 
     def _final(self, faults: list[Fault]) -> Fault:
@@ -109,7 +111,7 @@ class Server:
         last, tries = faults[-1], len(faults)
         message = str(last) if tries == 1 else f"{last} (tried {tries} times)"
         setup = last.setup and (not last.passing or all(f.setup for f in faults))
-        return Fault(self._hide(message), hint=last.hint, passing=last.passing, setup=setup)
+        return Fault(self._hide(message), hint=last.hint, passing=last.passing, setup=setup, refused=last.refused)
 
     def _pause(self, fault: Fault, tries: int, stop: threading.Event) -> None:
         seconds = self._random.uniform(0, min(LONGEST_BACKOFF, self._backoff * 2 ** (tries - 1)))
@@ -181,7 +183,9 @@ class Server:
         if status in _MOVED:
             hint = "the address has moved: redirects are not followed, give the new base_url"
         after = retry_after(response.headers.get("retry-after"), time.time()) if passing else None
-        return Fault(message, hint=hint, passing=passing, setup=setup, after=after)
+        if status >= 500:
+            hint = "the server fails: see its log; the same command goes on where it stopped"
+        return Fault(message, hint=hint, passing=passing, setup=setup, refused=True, after=after)
 
     def _parsed(self, response: httpx.Response, body: bytes) -> dict[str, Any]:
         try:
