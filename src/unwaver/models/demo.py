@@ -19,6 +19,7 @@ from typing import Any
 
 from unwaver.errors import ModelError, UsageError, missing_extra
 from unwaver.models.hf_common import import_torch
+from unwaver.models.pretrained import pretrained, untrained
 from unwaver.types import Model
 
 NAME = "SmolLM2-135M-Instruct (Q4_1)"
@@ -137,17 +138,14 @@ def _convert(weights: Path, folder: Path) -> None:
     torch = import_torch()
     if importlib.util.find_spec("gguf") is None:
         raise missing_extra("gguf", "demo")
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    place: dict[str, Any] = {"pretrained_model_name_or_path": str(weights.parent), "gguf_file": weights.name}
-    tokenizer = AutoTokenizer.from_pretrained(**place)
+    tokenizer = pretrained("AutoTokenizer", weights.parent, gguf_file=weights.name)
     _split_digits(tokenizer)
     with contextlib.redirect_stderr(io.StringIO()):  # a progress bar that no setting turns off
-        quantized = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
+        quantized = pretrained("AutoModelForCausalLM", weights.parent, gguf_file=weights.name, dtype=torch.float32)
     config = quantized.config
     # Loaded from GGUF, the model counts as quantized and refuses to be saved; its weights are plain float32.
     del config.quantization_config
-    plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    plain = untrained("AutoModelForCausalLM", config, dtype=torch.float32)
     plain.load_state_dict(quantized.state_dict())
     plain.generation_config = quantized.generation_config
     plain.save_pretrained(folder)

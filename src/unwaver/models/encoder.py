@@ -16,6 +16,7 @@ from unwaver.models.hf_common import (
     read_config,
     token_limit,
 )
+from unwaver.models.pretrained import pretrained
 
 BATCH_TOKENS = 4096
 
@@ -35,7 +36,7 @@ class Encoder:
         if not folder.is_dir():
             raise ModelError(f"there is no model folder {name}", hint=hint)
         self.config = read_config(folder)
-        self.changes: dict[str, object] = {}
+        self.changes: dict[str, Any] = {}
         self.folder, self.name, self.identity = folder, folder.resolve().name, folder_identity(folder)
         self.tokenizer: Any = None
         self._hint = hint
@@ -47,13 +48,11 @@ class Encoder:
     def load(self) -> None:
         if self._model is not None:
             return
-        import transformers
-
         try:
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder)
+            self.tokenizer = pretrained("AutoTokenizer", self.folder)
             check_vocabulary(self.tokenizer, str(self.folder))
-            model, report = transformers.AutoModel.from_pretrained(
-                self.folder, dtype=self._torch.float32, output_loading_info=True, **self.changes
+            model, report = pretrained(
+                "AutoModel", self.folder, dtype=self._torch.float32, output_loading_info=True, **self.changes
             )
         except (OSError, ValueError, KeyError, ImportError) as e:
             first_line = (str(e).strip() or type(e).__name__).split("\n", 1)[0]

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from unwaver.errors import ModelError, UsageError
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
+from unwaver.models.pretrained import pretrained
 from unwaver.trained import read_trained
 from unwaver.types import Model
 
@@ -112,7 +113,7 @@ def kind_of(config: dict[str, Any], name: str) -> str:
 
 
 def find_model(
-    name: str, revision: str | None = None, trust_remote_code: bool = False
+    name: str, revision: str | None = None, trust_remote_code: bool | None = None
 ) -> tuple[str, dict[str, Any]]:
     """What transformers loads the model by, and its configuration: from the hub, or from the cache without one."""
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
@@ -121,10 +122,8 @@ def find_model(
     if silent := _hub_is_silent(name, revision):
         folder = _cached(name, revision, silent)
         return str(folder), {**read_config(folder), "_commit_hash": folder.name}
-    from transformers import AutoConfig
-
     try:
-        config = AutoConfig.from_pretrained(name, revision=revision, trust_remote_code=trust_remote_code)
+        config = pretrained("AutoConfig", name, revision=revision, trust_remote_code=trust_remote_code)
     except (OSError, ValueError) as e:
         raise ModelError(
             f"{name} is no local folder and could not be had from the hub: {_first_line(e)}",

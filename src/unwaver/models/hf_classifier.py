@@ -17,6 +17,7 @@ from unwaver.models.hf_common import (
     pick_dtype,
     token_limit,
 )
+from unwaver.models.pretrained import pretrained
 from unwaver.trained import Trained
 from unwaver.types import Answer, Batch, Request
 
@@ -46,7 +47,7 @@ class Classifier:
         self.trained = trained
         self.name, self.identity = name, identity
         self._path, self._map, self._batch_tokens = path, dict(map), batch_tokens
-        self._loading = {"revision": revision, "trust_remote_code": trust_remote_code}
+        self._loading: dict[str, Any] = {"revision": revision, "trust_remote_code": trust_remote_code}
         self._torch = import_torch()
         self._device = pick_device(self._torch, device)
         self._dtype = pick_dtype(self._torch, self._device, dtype)
@@ -197,14 +198,13 @@ class Classifier:
         return self._guarded(lambda: load_heads(self._path, labels, dtype=self._dtype))
 
     def _load(self, auto_class: str, **options: Any) -> Any:
-        import transformers
-
-        made = getattr(transformers, auto_class)
-        return self._guarded(lambda: made.from_pretrained(self._path, **self._loading, **options))
+        return self._guarded(lambda: pretrained(auto_class, self._path, **self._loading, **options))
 
     def _guarded(self, load: Callable[[], Any]) -> Any:
         try:
             return load()
+        except ModelError:
+            raise
         except Exception as e:  # transformers raises many kinds for one broken folder
             first_line = str(e).strip().split("\n", 1)[0][:300]
             raise ModelError(

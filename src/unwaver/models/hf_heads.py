@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from unwaver.models.pretrained import pretrained
 from unwaver.trained import HEADS
 
 Labels = Mapping[str, Sequence[str]]
@@ -78,13 +79,12 @@ def label_options(labels: Sequence[str]) -> dict[str, Any]:
 def load_heads(path: str, labels: Labels, **options: Any) -> MultiTask:
     """A model that `MultiTask.save` wrote."""
     from safetensors.torch import load_file
-    from transformers import AutoModelForSequenceClassification
 
     weights = load_file(Path(path) / HEADS)
     classifiers = {}
     for task, names in labels.items():
-        model, found = AutoModelForSequenceClassification.from_pretrained(
-            path, output_loading_info=True, **label_options(names), **options
+        model, found = pretrained(
+            "AutoModelForSequenceClassification", path, output_loading_info=True, **label_options(names), **options
         )
         head = _head(model)
         if missing := sorted(set(found["missing_keys"]) - set(head.state_dict())):

@@ -11,6 +11,7 @@ from unwaver.errors import ModelError
 from unwaver.models.decoding import described, stop_strings
 from unwaver.models.hf_common import check_vocabulary, import_torch, pick_device, pick_dtype
 from unwaver.models.hf_prefix import memory_hint
+from unwaver.models.pretrained import pretrained
 from unwaver.types import Batch, Request
 
 Ask = Callable[[Sequence[Request]], Iterator[Batch]]
@@ -124,13 +125,13 @@ def default_dtype(device: str | None) -> str:
 def load_weights(kind: str, path: str, options: Options) -> tuple[Any, Any]:
     """torch and the model: kind is the name of one of transformers' Auto classes."""
     torch = import_torch()
-    import transformers
     from safetensors import SafetensorError
 
     device = pick_device(torch, options.device)
     try:
         with memory_hint(torch):
-            model, found = getattr(transformers, kind).from_pretrained(
+            model, found = pretrained(
+                kind,
                 path,
                 dtype=pick_dtype(torch, device, options.dtype),
                 trust_remote_code=options.trust_remote_code,
@@ -150,12 +151,7 @@ def load_weights(kind: str, path: str, options: Options) -> tuple[Any, Any]:
 
 def load_error(path: str, error: Exception) -> ModelError:
     first_line = (str(error).strip() or type(error).__name__).split("\n", 1)[0]
-    code = "trust_remote_code" in str(error)
-    hint = (
-        "it brings code of its own; if you trust it: --model-arg trust_remote_code=true"
-        if code
-        else "give a folder that save_pretrained wrote, or the id of a model on the hub"
-    )
+    hint = "give a folder that save_pretrained wrote, or the id of a model on the hub"
     return ModelError(f"{path} cannot be loaded: {first_line}", hint=hint)
 
 
@@ -164,11 +160,12 @@ class Tokens:
 
     def __init__(self, path: str, options: Options):
         import_torch()
-        import transformers
-
         try:
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(
-                path, trust_remote_code=options.trust_remote_code, revision=options.revision
+            self.tokenizer = pretrained(
+                "AutoTokenizer",
+                path,
+                trust_remote_code=options.trust_remote_code,
+                revision=options.revision,
             )
         except (OSError, ValueError, KeyError, ImportError) as e:
             raise load_error(path, e) from e

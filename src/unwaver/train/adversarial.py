@@ -17,6 +17,7 @@ import numpy as np
 
 from unwaver.errors import ModelError, UsageError, near
 from unwaver.models.hf_common import import_torch, length_batches
+from unwaver.models.pretrained import pretrained
 from unwaver.tasks import Task
 from unwaver.train.base import open_base
 from unwaver.types import Item
@@ -192,13 +193,11 @@ def _marks_words(tokenizer: Any) -> bool:
 
 def _masked_lm(name: str) -> tuple[Any, Any, Any]:
     torch = import_torch()
-    import transformers
-
     path, config = open_base(name)
     _check_masked(config, name)
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(path)
-        model = transformers.AutoModelForMaskedLM.from_pretrained(path, dtype=torch.float32).eval()
+        tokenizer = pretrained("AutoTokenizer", path)
+        model = pretrained("AutoModelForMaskedLM", path, dtype=torch.float32).eval()
     except (OSError, ValueError, KeyError, ImportError) as e:
         first_line = (str(e).strip() or type(e).__name__).split("\n", 1)[0]
         raise ModelError(f"{name} cannot be loaded: {first_line}", hint="give a masked language model") from e

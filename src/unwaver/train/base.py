@@ -10,6 +10,7 @@ from typing import Any
 from unwaver.errors import ModelError
 from unwaver.models.hf import find_model
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
+from unwaver.models.pretrained import pretrained
 
 PACKAGE = "package/"
 
@@ -84,14 +85,14 @@ def load_tokenizer(path: str) -> Any:
 
 def _load(kind: str, path: str, seed: int, **options: Any) -> Any:
     torch = import_torch()
-    import transformers
-
     if kind != "AutoTokenizer":
         options["dtype"] = torch.float32
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return getattr(transformers, kind).from_pretrained(path, **options)
+            return pretrained(kind, path, **options)
+    except ModelError:
+        raise
     except Exception as e:  # transformers raises many kinds for one broken folder
         first_line = str(e).strip().split("\n", 1)[0][:300]
         raise ModelError(

@@ -23,6 +23,7 @@ from unwaver import __version__
 from unwaver.errors import StoreFull, UsageError
 from unwaver.folder import write_whole
 from unwaver.models.hf_common import token_limit
+from unwaver.models.pretrained import pretrained
 from unwaver.train.adversarial import substituted
 from unwaver.train.base import (
     PACKAGE,
@@ -239,9 +240,7 @@ class _Training:
 
     def _fit_length(self, tokenizer: Any) -> None:
         """Inputs are cut where the base ends, if the recipe does not cut them before."""
-        from transformers import AutoConfig
-
-        limit = token_limit(tokenizer, AutoConfig.from_pretrained(self.base), unknown=self.recipe.length)
+        limit = token_limit(tokenizer, pretrained("AutoConfig", self.base), unknown=self.recipe.length)
         if limit < self.recipe.length:
             self.say(f"{self.base} reads {limit} tokens: inputs are cut there, not at {self.recipe.length}")
             self.recipe = replace(self.recipe, length=limit)
