@@ -68,27 +68,54 @@ def indented(value: Any) -> bytes:
 def answer_rows() -> list[dict[str, Any]]:
     return [
         {
-            "group": f"g{g}", "kind": "semantic", "role": role, "label": ("yes", "no")[(g + n) % 3 == 0],
-            "gold": ["yes"], "replicate": r, "truncated": False, "right": 1, "probs": [0.75, 0.25], "weight": 1.0,
-            "status": "answered", "cluster": f"c{g % 3}", "item": f"{g}-{n}", "model": "m", "task": "t",
-            "suite": "s", "expect": "same", "method": "log", "part": g % 2, "epsilon": 0.1, "keep": 2, "text": "a b",
+            "group": f"g{g}",
+            "kind": "semantic",
+            "role": role,
+            "label": ("yes", "no")[(g + n) % 3 == 0],
+            "gold": ["yes"],
+            "replicate": r,
+            "truncated": False,
+            "right": 1,
+            "probs": [0.75, 0.25],
+            "weight": 1.0,
+            "status": "answered",
+            "cluster": f"c{g % 3}",
+            "item": f"{g}-{n}",
+            "model": "m",
+            "task": "t",
+            "suite": "s",
+            "expect": "same",
+            "method": "log",
+            "part": g % 2,
+            "epsilon": 0.1,
+            "keep": 2,
+            "text": "a b",
         }
         for g in range(6)
         for r in range(2)
         for n, role in enumerate(("original", "variant", "variant"))
-    ]  # fmt: skip
+    ]
 
 
 def bucket_rows() -> list[dict[str, Any]]:
     return [
         {
-            "bucket": f"b{b}", "variant": w, "answer": ("A", "B")[(b + w) % 4 == 0], "gold": "A", "replicate": r,
-            "right": 1, "id": f"b{b}-p{w}", "task": "t", "model": "m", "role": "variant", "status": "answered",
+            "bucket": f"b{b}",
+            "variant": w,
+            "answer": ("A", "B")[(b + w) % 4 == 0],
+            "gold": "A",
+            "replicate": r,
+            "right": 1,
+            "id": f"b{b}-p{w}",
+            "task": "t",
+            "model": "m",
+            "role": "variant",
+            "status": "answered",
         }
         for b in range(4)
         for w in range(3)
         for r in range(2)
-    ]  # fmt: skip
+    ]
 
 
 def parquet(rows: list[dict[str, Any]]) -> bytes:
@@ -123,7 +150,11 @@ def _tables() -> list[Format]:
         ("parquet", lambda: parquet(rows)),
     ):
         file = f"t.{name}"
-        commands = (*_read_by(file), ("analyse", "split", file, "--by", "part"), ("analyse", "compare", file, file))
+        commands = (
+            *_read_by(file),
+            ("analyse", "split", file, "--by", "part"),
+            ("analyse", "compare", file, file),
+        )
         found.append(Format(f"table {name}", _one(file, make), (file,), commands))
     for name, make in (
         ("csv", lambda: table(bucket_rows())),
@@ -158,11 +189,20 @@ def lm_eval() -> Files:
         said = [["-1.5", "True"], ["-2.5", "False"]] if choice else ["42"]
         arguments = {f"gen_args_{n}": {"arg_0": "Q", "arg_1": f" {w}"} for n, w in enumerate(("yes", "no"))}
         return {
-            "doc_id": doc, "doc": {"problem": f"p{doc % 2}", "id": f"p{doc % 2}-w{doc}", "choices": ["yes", "no"]},
-            "target": "0" if choice else "42", "arguments": arguments if choice else {"gen_args_0": {"arg_0": "Q", "arg_1": {}}},
-            "resps": [said], "filtered_resps": said, "filter": "none", "metrics": ["acc"], "doc_hash": f"d{doc}",
-            "prompt_hash": f"p{doc}", "target_hash": "t", "acc": 1.0, "exact_match": 0.0,
-        }  # fmt: skip
+            "doc_id": doc,
+            "doc": {"problem": f"p{doc % 2}", "id": f"p{doc % 2}-w{doc}", "choices": ["yes", "no"]},
+            "target": "0" if choice else "42",
+            "arguments": arguments if choice else {"gen_args_0": {"arg_0": "Q", "arg_1": {}}},
+            "resps": [said],
+            "filtered_resps": said,
+            "filter": "none",
+            "metrics": ["acc"],
+            "doc_hash": f"d{doc}",
+            "prompt_hash": f"p{doc}",
+            "target_hash": "t",
+            "acc": 1.0,
+            "exact_match": 0.0,
+        }
 
     date = "2026-01-01T00-00-00.000000"
     return {
@@ -175,15 +215,26 @@ def lm_eval() -> Files:
 def promptfoo_results() -> list[dict[str, Any]]:
     return [
         {
-            "cost": 0, "gradingResult": {"pass": True, "score": 1.0, "reason": ""}, "id": f"r{t}{p}", "latencyMs": 4,
-            "namedScores": {"tone": 0.5}, "prompt": {"raw": f"Q{p} {t}", "label": f"Q{p}"}, "promptIdx": p,
-            "provider": {"id": "openai:gpt", "label": ""}, "response": {"output": "Paris", "finishReason": "stop"},
-            "score": 1.0, "success": True, "testCase": {"vars": {"q": t}, "description": f"d{t}"}, "testIdx": t,
-            "vars": {"q": t}, "failureReason": 0, "error": None,
+            "cost": 0,
+            "gradingResult": {"pass": True, "score": 1.0, "reason": ""},
+            "id": f"r{t}{p}",
+            "latencyMs": 4,
+            "namedScores": {"tone": 0.5},
+            "prompt": {"raw": f"Q{p} {t}", "label": f"Q{p}"},
+            "promptIdx": p,
+            "provider": {"id": "openai:gpt", "label": ""},
+            "response": {"output": "Paris", "finishReason": "stop"},
+            "score": 1.0,
+            "success": True,
+            "testCase": {"vars": {"q": t}, "description": f"d{t}"},
+            "testIdx": t,
+            "vars": {"q": t},
+            "failureReason": 0,
+            "error": None,
         }
         for t in range(3)
         for p in range(2)
-    ]  # fmt: skip
+    ]
 
 
 def promptfoo() -> Files:
@@ -204,12 +255,22 @@ def helm() -> Files:
             references = [{"output": {"text": t}, "tags": ["correct"] * (t == "Paris")} for t in ("Paris", "Rome")]
             instance = {"input": {"text": "q"}, "references": references, "split": "test", "id": f"id{n}", **extra}
             result = {"success": True, "completions": [{"text": " A\n", "finish_reason": {"reason": "stop"}}]}
-            states.append({
-                "instance": instance, "train_trial_index": 0, "output_mapping": {"A": "Paris", "B": "Rome"},
-                "request": {"model": "me/model", "prompt": "…"}, "result": result, "num_train_instances": 5,
-                "prompt_truncated": False, "request_mode": "original", "reference_index": None,
-            })  # fmt: skip
-            means = [{"name": {"name": m, "split": "test"}, "count": 1, "mean": 1.0} for m in ("exact_match", "f1")]
+            states.append(
+                {
+                    "instance": instance,
+                    "train_trial_index": 0,
+                    "output_mapping": {"A": "Paris", "B": "Rome"},
+                    "request": {"model": "me/model", "prompt": "…"},
+                    "result": result,
+                    "num_train_instances": 5,
+                    "prompt_truncated": False,
+                    "request_mode": "original",
+                    "reference_index": None,
+                }
+            )
+            means = [
+                {"name": {"name": m, "split": "test"}, "count": 1, "mean": 1.0} for m in ("exact_match", "f1")
+            ]
             stats.append({"instance_id": f"id{n}", "train_trial_index": 0, "stats": means, **extra})
     spec = {"method": "multiple_choice_joint", "model": "me/model"}
     return {
@@ -235,10 +296,16 @@ def inspect_log() -> dict[str, Any]:
             scores = {"match": Score(value="C", answer="B"), "quality": Score(value={"style": 1})}
             samples.append(
                 EvalSample(
-                    id=f"p{n % 2}-w{n}", epoch=epoch, input="q", target="B", choices=["x", "y"], output=output,
-                    scores=scores, metadata={"problem": f"p{n % 2}"},
+                    id=f"p{n % 2}-w{n}",
+                    epoch=epoch,
+                    input="q",
+                    target="B",
+                    choices=["x", "y"],
+                    output=output,
+                    scores=scores,
+                    metadata={"problem": f"p{n % 2}"},
                 )
-            )  # fmt: skip
+            )
     log = EvalLog(version=2, status="success", eval=spec, samples=samples)
     return dict(json.loads(log.model_dump_json(exclude_none=True)))
 
@@ -265,12 +332,14 @@ def paranlu_predictions() -> Files:
 
     problems = {
         f"snli.{n}": {
-            **prediction("original_", n), "gold_label": 1,
-            "bucket_confidences": [{**prediction("", k), "paraphrased_example": {"paraphrase_id": f"p{n}.{k}"}}
-                                   for k in range(3)],
+            **prediction("original_", n),
+            "gold_label": 1,
+            "bucket_confidences": [
+                {**prediction("", k), "paraphrased_example": {"paraphrase_id": f"p{n}.{k}"}} for k in range(3)
+            ],
         }
         for n in range(4)
-    }  # fmt: skip
+    }
     tests = [{"example_id": f"snli.{n}", **prediction("", n), "label": 1} for n in range(12)]
     return {"snli_human_m.json": indented(problems), "snli_test_set_m.json": indented(tests)}
 
@@ -281,32 +350,61 @@ def _logs() -> list[Format]:
     human, test = "snli_human_m.json", "snli_test_set_m.json"
     found = [
         Format(
-            "lm-eval", lm_eval, (*samples, *samples, f"logs/results_{date}.json"),
-            (*_read_by("logs"), ("score", "logs", "--bucket", "doc.problem", "--answer", "target"),
-             ("score", samples[0], "--bucket-regex", "^(p[0-9]+)-", "--metric-key", "acc"),
-             ("score", samples[1], "--gold", "target", "--variant", "doc.id", "--replicate", "filter")),
+            "lm-eval",
+            lm_eval,
+            (*samples, *samples, f"logs/results_{date}.json"),
+            (
+                *_read_by("logs"),
+                ("score", "logs", "--bucket", "doc.problem", "--answer", "target"),
+                ("score", samples[0], "--bucket-regex", "^(p[0-9]+)-", "--metric-key", "acc"),
+                ("score", samples[1], "--gold", "target", "--variant", "doc.id", "--replicate", "filter"),
+            ),
         ),
         Format(
-            "promptfoo", promptfoo, ("out.json", "out.jsonl"),
-            (*_read_by("out.json"), *_read_by("out.jsonl"), ("score", "out.json", "--metric-key", "tone"),
-             ("score", "out.jsonl", "--bucket", "vars.q", "--replicate", "promptIdx")),
+            "promptfoo",
+            promptfoo,
+            ("out.json", "out.jsonl"),
+            (
+                *_read_by("out.json"),
+                *_read_by("out.jsonl"),
+                ("score", "out.json", "--metric-key", "tone"),
+                ("score", "out.jsonl", "--bucket", "vars.q", "--replicate", "promptIdx"),
+            ),
         ),
         Format(
-            "helm", helm, ("run/scenario_state.json", "run/per_instance_stats.json", "run/run_spec.json"),
-            (*_read_by("run"), ("score", "run", "--metric-key", "f1"), ("score", "run", "--bucket", "instance.id")),
+            "helm",
+            helm,
+            ("run/scenario_state.json", "run/per_instance_stats.json", "run/run_spec.json"),
+            (
+                *_read_by("run"),
+                ("score", "run", "--metric-key", "f1"),
+                ("score", "run", "--bucket", "instance.id"),
+            ),
         ),
         Format(
-            "paranlu predictions", paranlu_predictions, (human, test),
-            (*_read_by(human), ("score", human, "--test", test), ("analyse", "compare", human, human, "--test", test)),
+            "paranlu predictions",
+            paranlu_predictions,
+            (human, test),
+            (
+                *_read_by(human),
+                ("score", human, "--test", test),
+                ("analyse", "compare", human, human, "--test", test),
+            ),
         ),
-        Format("bucket file", bucket_file, ("buckets.csv",),
-               (("score", "log.csv", "--bucket-file", "buckets.csv", "--answer", "answer"),)),
-    ]  # fmt: skip
+        Format(
+            "bucket file",
+            bucket_file,
+            ("buckets.csv",),
+            (("score", "log.csv", "--bucket-file", "buckets.csv", "--answer", "answer"),),
+        ),
+    ]
     for name, make in (("json", inspect_json), ("eval", inspect_eval)):
         file = f"log.{name}"
         commands = (
-            *_read_by(file), ("score", file, "--bucket", "problem"), ("score", file, "--metric-key", "quality.style")
-        )  # fmt: skip
+            *_read_by(file),
+            ("score", file, "--bucket", "problem"),
+            ("score", file, "--metric-key", "quality.style"),
+        )
         found.append(Format(f"inspect {name}", make, (file,), commands, needs="inspect_ai"))
     return found
 
@@ -315,40 +413,65 @@ def _logs() -> list[Format]:
 
 PAIRS = [
     {
-        "id": n, "premise": f"A man sleeps in room {n}.", "hypothesis": f"The man is not tall {n}.",
-        "hypothesis_paraphrase": f"The tall man is not here {n}.", "label": ("contradiction", "neutral")[n % 2],
+        "id": n,
+        "premise": f"A man sleeps in room {n}.",
+        "hypothesis": f"The man is not tall {n}.",
+        "hypothesis_paraphrase": f"The tall man is not here {n}.",
+        "label": ("contradiction", "neutral")[n % 2],
     }
     for n in range(5)
-]  # fmt: skip
+]
 QUESTIONS = [
     {
-        "id": f"q{n}", "question": f"Is it late at {n}?", "paraphrase": f"Has it got late by {n}?",
-        "gold": ("yes", "no")[n % 2], "kind": "semantic", "choices": "yes|no", "tag": "x",
+        "id": f"q{n}",
+        "question": f"Is it late at {n}?",
+        "paraphrase": f"Has it got late by {n}?",
+        "gold": ("yes", "no")[n % 2],
+        "kind": "semantic",
+        "choices": "yes|no",
+        "tag": "x",
     }
     for n in range(5)
-]  # fmt: skip
+]
 GROUPS: list[dict[str, Any]] = [
     {
-        "version": 1, "id": f"g{n}", "suite": "own", "task": "own", "kind": "semantic", "expect": "same",
-        "cluster": "c", "tag": "t", "keep": 2, "epsilon": 0.1,
+        "version": 1,
+        "id": f"g{n}",
+        "suite": "own",
+        "task": "own",
+        "kind": "semantic",
+        "expect": "same",
+        "cluster": "c",
+        "tag": "t",
+        "keep": 2,
+        "epsilon": 0.1,
         "items": [
-            {"id": f"g{n}/{k}", "role": role, "fields": {"text": f"Is it late {n} {k}?"}, "choices": ["yes", "no"],
-             "accepted": ["yes"], "rejected": [], "template": "", "certified": True}
+            {
+                "id": f"g{n}/{k}",
+                "role": role,
+                "fields": {"text": f"Is it late {n} {k}?"},
+                "choices": ["yes", "no"],
+                "accepted": ["yes"],
+                "rejected": [],
+                "template": "",
+                "certified": True,
+            }
             for k, role in enumerate(("original", "variant", "variant"))
         ],
     }
     for n in range(4)
-]  # fmt: skip
+]
 GROUPS += [
     {"items": [{"text": "Who?", "accepted": ["me"], "rejected": ["you"]}, {"text": "Who is it?"}]},
     {
-        "kind": "transitive", "task": "snli",
+        "kind": "transitive",
+        "task": "snli",
         "items": [
             {"fields": {"premise": "A man sleeps.", "hypothesis": f"A man dreams {k}."}, "accepted": ["neutral"]}
             for k in range(3)
         ],
     },
-]  # fmt: skip
+]
 RUN = ("--model", "fake/random", "-q", "--out", "made", "--no-report")
 
 
@@ -391,12 +514,15 @@ def _own() -> list[Format]:
 def predictions() -> Files:
     rows = [
         {
-            "id": f"sample/snli/semantic/{g}/{n}", "label": "neutral", "text": "neutral", "probs": [0.2, 0.7, 0.1],
+            "id": f"sample/snli/semantic/{g}/{n}",
+            "label": "neutral",
+            "text": "neutral",
+            "probs": [0.2, 0.7, 0.1],
             "replicate": 0,
         }
         for g in range(3)
         for n in range(2)
-    ]  # fmt: skip
+    ]
     files = {"p.csv": table(rows), "p.jsonl": lines(rows), "p.jsonl.gz": gzip.compress(lines(rows), mtime=0)}
     return {**files, "p.tsv": table(rows, "\t")}
 
@@ -474,18 +600,26 @@ def bank() -> Files:
 
 def antonyms() -> Files:
     rows = [{"word1": "tall", "word2": "short", "pos": "a", "label": "Antonym"}] * 2
-    items = [{"premise": "A man sleeps.", "hypothesis": f"The man {n} is tall.", "label": "entailment"} for n in range(4)]
+    items = [
+        {"premise": "A man sleeps.", "hypothesis": f"The man {n} is tall.", "label": "entailment"}
+        for n in range(4)
+    ]
     return {"pairs.csv": table(items), "words.tsv": table(rows, "\t")}
 
 
 def judged() -> Files:
     rows = [
         {
-            "question": f"q{n % 4}", "a": f"the answer {n}", "b": f"the answer {n % 3}", "label": n % 2,
-            "true": "the answer 1", "false": "x", "cluster": n % 4,
+            "question": f"q{n % 4}",
+            "a": f"the answer {n}",
+            "b": f"the answer {n % 3}",
+            "label": n % 2,
+            "true": "the answer 1",
+            "false": "x",
+            "cluster": n % 4,
         }
         for n in range(12)
-    ]  # fmt: skip
+    ]
     return {"judged.jsonl": lines(rows), "judged.csv": table(rows)}
 
 
@@ -507,31 +641,91 @@ def _settings() -> list[Format]:
     build = ("build", "--from", "pairs.csv", "--out", "g.jsonl")
     pairs = table(PAIRS)
     return [
-        Format("predictions", predictions, ("p.csv", "p.jsonl", "p.jsonl.gz", "p.tsv"), tuple(
-            ("run", "sample/snli/semantic", "--limit", "3", "--model", f"predictions/{name}", *RUN[2:])
-            for name in ("p.csv", "p.jsonl", "p.jsonl.gz", "p.tsv"))),
-        Format("task toml", lambda: {"task.toml": TASK, "pairs.csv": pairs}, ("task.toml",), (
-            (*build, "negate", "swap", "--task", "task.toml"),
-            ("run", "pairs.csv", "--task", "task.toml:dup", "--variants", "swap,reverse", *RUN))),
-        Format("template toml", lambda: {"t.toml": TEMPLATE, "t.txt": b"{premise} {hypothesis}?"}, ("t.toml", "t.txt"),
-               tuple(("run", "sample/snli/semantic", "--limit", "2", "--template", f, *RUN) for f in ("t.toml", "t.txt"))),
-        Format("bars toml", lambda: {"bars.toml": BARS, "t.csv": table(answer_rows())}, ("bars.toml",), (
-            ("gate", "t.csv", "--bars", "bars.toml", "--baseline", "t.csv"),
-            ("gate", "t.csv", "--bars", "bars.toml", "--json"))),
-        Format("study toml", lambda: {"study.toml": STUDY, "pairs.csv": table(SAME)}, ("study.toml",),
-               (("study", "study.toml", "--dry-run"),)),
-        Format("bank", bank, ("bank.jsonl",), (
-            (*build, "paraphrase", "--writer", "bank/bank.jsonl", "--task", "snli"),)),
-        Format("antonyms", antonyms, ("words.tsv",), ((*build, "antonym", "--task", "snli", "--antonyms", "words.tsv"),)),
-        Format("judged pairs", judged, ("judged.jsonl", "judged.csv"), (
-            ("agreement", "validate", "--pairs", "judged.jsonl", "--agree", "rouge1", "--agree", "exact"),
-            ("agreement", "validate", "--pairs", "judged.csv", "--agree", "numeric", "--json"),
-            ("agreement", "validate", "--pairs", "judged.jsonl", "--agree", "normalised", "--column", "label=label"))),
-        Format("annotations", annotations, ("notes.jsonl",), (
-            ("analyse", "distance", "groups.jsonl", "--annotations", "notes.jsonl"),)),
-        Format("confidences", confidences, ("c.csv", "c.jsonl"), (
-            ("analyse", "draw", "c.csv"), ("analyse", "draw", "c.jsonl", "--json"))),
-    ]  # fmt: skip
+        Format(
+            "predictions",
+            predictions,
+            ("p.csv", "p.jsonl", "p.jsonl.gz", "p.tsv"),
+            tuple(
+                ("run", "sample/snli/semantic", "--limit", "3", "--model", f"predictions/{name}", *RUN[2:])
+                for name in ("p.csv", "p.jsonl", "p.jsonl.gz", "p.tsv")
+            ),
+        ),
+        Format(
+            "task toml",
+            lambda: {"task.toml": TASK, "pairs.csv": pairs},
+            ("task.toml",),
+            (
+                (*build, "negate", "swap", "--task", "task.toml"),
+                ("run", "pairs.csv", "--task", "task.toml:dup", "--variants", "swap,reverse", *RUN),
+            ),
+        ),
+        Format(
+            "template toml",
+            lambda: {"t.toml": TEMPLATE, "t.txt": b"{premise} {hypothesis}?"},
+            ("t.toml", "t.txt"),
+            tuple(
+                ("run", "sample/snli/semantic", "--limit", "2", "--template", f, *RUN) for f in ("t.toml", "t.txt")
+            ),
+        ),
+        Format(
+            "bars toml",
+            lambda: {"bars.toml": BARS, "t.csv": table(answer_rows())},
+            ("bars.toml",),
+            (
+                ("gate", "t.csv", "--bars", "bars.toml", "--baseline", "t.csv"),
+                ("gate", "t.csv", "--bars", "bars.toml", "--json"),
+            ),
+        ),
+        Format(
+            "study toml",
+            lambda: {"study.toml": STUDY, "pairs.csv": table(SAME)},
+            ("study.toml",),
+            (("study", "study.toml", "--dry-run"),),
+        ),
+        Format(
+            "bank",
+            bank,
+            ("bank.jsonl",),
+            ((*build, "paraphrase", "--writer", "bank/bank.jsonl", "--task", "snli"),),
+        ),
+        Format(
+            "antonyms",
+            antonyms,
+            ("words.tsv",),
+            ((*build, "antonym", "--task", "snli", "--antonyms", "words.tsv"),),
+        ),
+        Format(
+            "judged pairs",
+            judged,
+            ("judged.jsonl", "judged.csv"),
+            (
+                ("agreement", "validate", "--pairs", "judged.jsonl", "--agree", "rouge1", "--agree", "exact"),
+                ("agreement", "validate", "--pairs", "judged.csv", "--agree", "numeric", "--json"),
+                (
+                    "agreement",
+                    "validate",
+                    "--pairs",
+                    "judged.jsonl",
+                    "--agree",
+                    "normalised",
+                    "--column",
+                    "label=label",
+                ),
+            ),
+        ),
+        Format(
+            "annotations",
+            annotations,
+            ("notes.jsonl",),
+            (("analyse", "distance", "groups.jsonl", "--annotations", "notes.jsonl"),),
+        ),
+        Format(
+            "confidences",
+            confidences,
+            ("c.csv", "c.jsonl"),
+            (("analyse", "draw", "c.csv"), ("analyse", "draw", "c.jsonl", "--json")),
+        ),
+    ]
 
 
 # --- published sets -----------------------------------------------------------------------------------------
@@ -542,21 +736,25 @@ def published() -> Files:
     changed = [{**row, "hypothesis_paraphrase": f"He is at rest {n}."} for n, row in enumerate(pairs)]
     problems = {
         f"snli.{n}": [
-            {"original_example": {"premise": "p", "hypothesis": "h", "update": "u", "label": 1},
-             "update_paraphrase": f"u{k}"}
+            {
+                "original_example": {"premise": "p", "hypothesis": "h", "update": "u", "label": 1},
+                "update_paraphrase": f"u{k}",
+            }
             for k in range(2)
         ]
         for n in range(3)
-    }  # fmt: skip
+    }
     questions = [
         {"Question": f"Who {n}?", "Correct Answers": "me; you", "Incorrect Answers": "no one", "Best Answer": "me"}
         for n in range(3)
     ]
     asked = [
-        {"original question": f"Who {n}?", "paraphrased question": f"Who is {n}?", "pp_score": 0.9} for n in range(3)
+        {"original question": f"Who {n}?", "paraphrased question": f"Who is {n}?", "pp_score": 0.9}
+        for n in range(3)
     ]
     klue = [
-        {"guid": f"k{n}", "premise": "a", "hypothesis": "b", "gold_label": "neutral", "source": "x"} for n in range(3)
+        {"guid": f"k{n}", "premise": "a", "hypothesis": "b", "gold_label": "neutral", "source": "x"}
+        for n in range(3)
     ]
     return {
         "data/becel/snli/semantic.tsv": table(changed, "\t"),
@@ -603,7 +801,8 @@ def _called(*args: str) -> None:
     try:
         main(list(args))
     except SystemExit as e:
-        assert e.code in (0, 3), (args, e.code)
+        if e.code not in (0, 3):
+            raise RuntimeError(f"unwaver {' '.join(args)} ends with {e.code}") from None
 
 
 def run_folder() -> Files:
@@ -620,7 +819,18 @@ def run_folder() -> Files:
         models = ("--model", "fake/random", "--model", "fake/keyword", "-q")
         written = ("--variants", "paraphrase", "--writer", "bank/bank.jsonl", "--judge", "distance=0.0:1.0")
         _called("run", "pairs.csv", "--task", "snli", *written, *models, "--out", "run", "--no-report")
-        _called("run", "groups.jsonl", *models, "--replicates", "2", "--out", "free", "--no-report", "--agree", "rouge1")
+        _called(
+            "run",
+            "groups.jsonl",
+            *models,
+            "--replicates",
+            "2",
+            "--out",
+            "free",
+            "--no-report",
+            "--agree",
+            "rouge1",
+        )
         _called("review", "run", "--out", "sheet.tsv")
         sheet = Path("sheet.tsv").read_text().splitlines()
         judged = [sheet[0], *("\t".join([*row.split("\t")[:-2], "ok", "fine"]) for row in sheet[1:])]
@@ -649,9 +859,20 @@ _FOLDER_COMMANDS: tuple[Command, ...] = (
     ("score", "free", "--agree", "rouge1"),
     ("show", "free", "--json"),
     ("report", "free", "--format", "md"),
-    ("run", "pairs.csv", "--task", "snli", "--model", "fake/random", "--store", "run/answers.sqlite", "--out", "o",
-     "-q"),
-)  # fmt: skip
+    (
+        "run",
+        "pairs.csv",
+        "--task",
+        "snli",
+        "--model",
+        "fake/random",
+        "--store",
+        "run/answers.sqlite",
+        "--out",
+        "o",
+        "-q",
+    ),
+)
 
 
 def _folders() -> list[Format]:
@@ -669,9 +890,14 @@ def _folders() -> list[Format]:
         "review sheet": [9],
     }
     return [
-        Format(name, run_folder, targets, tuple(_FOLDER_COMMANDS[i] for i in only.get(name, range(len(_FOLDER_COMMANDS)))))
+        Format(
+            name,
+            run_folder,
+            targets,
+            tuple(_FOLDER_COMMANDS[i] for i in only.get(name, range(len(_FOLDER_COMMANDS)))),
+        )
         for name, targets in by_name.items()
-    ]  # fmt: skip
+    ]
 
 
 def aflite_arrays() -> Files:
@@ -684,8 +910,9 @@ def aflite_arrays() -> Files:
 
 
 def bow_folder() -> Files:
-    Path("pairs.csv").write_bytes(table([{**row, "label": ("entailment", "neutral", "contradiction")[n % 3]}
-                                         for n, row in enumerate(PAIRS)]))  # fmt: skip
+    Path("pairs.csv").write_bytes(
+        table([{**row, "label": ("entailment", "neutral", "contradiction")[n % 3]} for n, row in enumerate(PAIRS)])
+    )
     _called("bow", "pairs.csv", "--task", "snli", "--out", "making")
     found = _files_below(Path("making"), "bow/")
     shutil.rmtree("making")
@@ -708,9 +935,12 @@ def hf_folder() -> Files:
     labels = ("entailment", "neutral", "contradiction")
     size = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
     config = BertConfig(
-        vocab_size=len(pieces), max_position_embeddings=64, **size, id2label=dict(enumerate(labels)),
+        vocab_size=len(pieces),
+        max_position_embeddings=64,
+        **size,
+        id2label=dict(enumerate(labels)),
         label2id={label: n for n, label in enumerate(labels)},
-    )  # fmt: skip
+    )
     place = Path("making")
     BertForSequenceClassification(config).save_pretrained(place)
     PreTrainedTokenizerFast(tokenizer_object=fast, model_max_length=64, **names).save_pretrained(place)
@@ -727,14 +957,28 @@ def hf_folder() -> Files:
 def _models() -> list[Format]:
     sample = ("run", "sample/snli/semantic", "--limit", "2", "-q", "--no-report", "--out", "made", "--model")
     return [
-        Format("aflite npz", aflite_arrays, ("e.npz",), (
-            ("analyse", "aflite", "e.npz", "--models", "2", "--train", "20", "--most", "10"),)),
+        Format(
+            "aflite npz",
+            aflite_arrays,
+            ("e.npz",),
+            (("analyse", "aflite", "e.npz", "--models", "2", "--train", "20", "--most", "10"),),
+        ),
         Format("bow folder", bow_folder, ("bow/model.json", "bow/weights.npz"), ((*sample, "bow/bow"),)),
-        Format("hf folder", hf_folder, ("hf/config.json", "hf/tokenizer.json", "hf/model.safetensors",
-                                        "hf/tokenizer_config.json"), ((*sample, "hf/hf"),), heavy=True),
-        Format("trained folder", hf_folder, ("trained/unwaver.json", "trained/seen.npz"),
-               ((*sample, "hf/trained"),), heavy=True),
-    ]  # fmt: skip
+        Format(
+            "hf folder",
+            hf_folder,
+            ("hf/config.json", "hf/tokenizer.json", "hf/model.safetensors", "hf/tokenizer_config.json"),
+            ((*sample, "hf/hf"),),
+            heavy=True,
+        ),
+        Format(
+            "trained folder",
+            hf_folder,
+            ("trained/unwaver.json", "trained/seen.npz"),
+            ((*sample, "hf/trained"),),
+            heavy=True,
+        ),
+    ]
 
 
 def formats() -> dict[str, Format]:

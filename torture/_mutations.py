@@ -162,7 +162,9 @@ def _toml(value: Any) -> str:
     if value is None:
         return "2020-01-01"  # TOML has no null, but dates
     if isinstance(value, float):
-        return "nan" if math.isnan(value) else ("-inf" if value < 0 else "inf") if math.isinf(value) else repr(value)
+        return (
+            "nan" if math.isnan(value) else ("-inf" if value < 0 else "inf") if math.isinf(value) else repr(value)
+        )
     return json.dumps(value, ensure_ascii=False).encode(errors="replace").decode().replace("\x7f", "")
 
 
@@ -183,8 +185,21 @@ def change_sqlite(data: bytes, draw: Random) -> bytes:
         return path.read_bytes()
 
 
-_SQL_ODD: list[Any] = [v for v in ODD if isinstance(v, str | float | None) or (isinstance(v, int) and abs(v) < 2**63)]
-_SQL_ODD += [b"\x00\xff", b"", "[null]", "[1, 2, 3]", '["a", "b"]', "[NaN, 1]", "[1e999, -1]", "{", '{"a": 1}', "[[1], [2]]"]
+_SQL_ODD: list[Any] = [
+    v for v in ODD if isinstance(v, str | float | None) or (isinstance(v, int) and abs(v) < 2**63)
+]
+_SQL_ODD += [
+    b"\x00\xff",
+    b"",
+    "[null]",
+    "[1, 2, 3]",
+    '["a", "b"]',
+    "[NaN, 1]",
+    "[1e999, -1]",
+    "{",
+    '{"a": 1}',
+    "[[1], [2]]",
+]
 
 
 def _change_database(db: sqlite3.Connection, draw: Random) -> None:
@@ -193,7 +208,7 @@ def _change_database(db: sqlite3.Connection, draw: Random) -> None:
     columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
     column, way = draw.choice(columns), draw.random()
     if way < 0.6:
-        some = draw.choice(["", " WHERE rowid = (SELECT min(rowid) FROM %s)" % table, " WHERE rowid % 2"])
+        some = draw.choice(["", f" WHERE rowid = (SELECT min(rowid) FROM {table})", " WHERE rowid % 2"])
         db.execute(f"UPDATE OR IGNORE {table} SET {column} = ?{some}", (draw.choice(_SQL_ODD),))
     elif way < 0.66:
         db.execute(f"DROP TABLE {table}")
@@ -208,7 +223,9 @@ def _change_database(db: sqlite3.Connection, draw: Random) -> None:
     elif way < 0.9:
         db.execute(f"DELETE FROM {table}")
     else:
-        db.execute(f"CREATE TRIGGER t{draw.randrange(9)} BEFORE INSERT ON {table} BEGIN SELECT RAISE(FAIL, 'no'); END")
+        db.execute(
+            f"CREATE TRIGGER t{draw.randrange(9)} BEFORE INSERT ON {table} BEGIN SELECT RAISE(FAIL, 'no'); END"
+        )
 
 
 def change_zip(data: bytes, draw: Random) -> bytes:
@@ -235,7 +252,9 @@ def change_npy(data: bytes, draw: Random) -> bytes:
     if way < 0.35:  # the header says something else than the data
         old = data[10 : 10 + struct.unpack("<H", data[8:10])[0]].decode()
         shape = draw.choice(["(1000000000000,)", "(3,)", "()", "(-1, 2)", "(2, 1000000, 1000000)", "3", "'a'"])
-        kind = draw.choice(["'|O'", "'<f8'", "'<U4'", "'<M8[s]'", "[('a', '<i4')]", "'<c16'", "'|V5'", "3", "'zz'"])
+        kind = draw.choice(
+            ["'|O'", "'<f8'", "'<U4'", "'<M8[s]'", "[('a', '<i4')]", "'<c16'", "'|V5'", "3", "'zz'"]
+        )
         order = draw.choice(["False", "True", "None"])
         new = draw.choice([
             f"{{'descr': {kind}, 'fortran_order': False, 'shape': {array.shape}, }}",
@@ -247,8 +266,10 @@ def change_npy(data: bytes, draw: Random) -> bytes:
     out = io.BytesIO()
     flat = array.ravel()
     made: list[Callable[[], Any]] = [
-        lambda: array.astype(str), lambda: array.astype(complex), lambda: array > 0, lambda: flat, lambda: array[:0],
-        lambda: array[None], lambda: np.array(3), lambda: np.full(array.shape, math.nan), lambda: array.astype("f2"),
+        lambda: array.astype(str), lambda: array.astype(complex), lambda: array > 0, lambda: flat,
+        lambda: array[:0],
+        lambda: array[None], lambda: np.array(3), lambda: np.full(array.shape, math.nan),
+        lambda: array.astype("f2"),
         lambda: np.full(array.shape, np.inf), lambda: np.array(["a"] * len(flat)).reshape(array.shape),
         lambda: array[:1], lambda: np.concatenate([array, array]), lambda: np.zeros(array.shape),
         lambda: np.full(array.shape, 2**62), lambda: np.full(array.shape, -1), lambda: array.astype("M8[s]"),
@@ -284,8 +305,10 @@ def change_parquet(data: bytes, draw: Random) -> bytes:
         lambda: [datetime.timedelta(1)] * n, lambda: [decimal.Decimal("1.5")] * n, lambda: [b"\xff\x00"] * n,
         lambda: [{"a": 1}] * n, lambda: [[["x"]]] * n, lambda: [[None]] * n, lambda: [[]] * n, lambda: [None] * n,
         lambda: [{"a": None}] * n, lambda: [[{"a": 1}]] * n, lambda: [math.nan] * n, lambda: [2**62] * n,
-        lambda: pl.Series([2**64 - 1] * n, dtype=pl.UInt64), lambda: [-1] * n, lambda: [0.5] * n, lambda: [True] * n,
-        lambda: [""] * n, lambda: [[b"a"]] * n, lambda: [[day]] * n, lambda: [[1, None]] * n, lambda: [["a", "b"]] * n,
+        lambda: pl.Series([2**64 - 1] * n, dtype=pl.UInt64), lambda: [-1] * n, lambda: [0.5] * n,
+        lambda: [True] * n,
+        lambda: [""] * n, lambda: [[b"a"]] * n, lambda: [[day]] * n, lambda: [[1, None]] * n,
+        lambda: [["a", "b"]] * n,
         lambda: pl.Series(["a"] * n, dtype=pl.Categorical), lambda: pl.Series(["a"] * n, dtype=pl.Enum(["a"])),
         lambda: pl.Series([[1.0, 2.0]] * n, dtype=pl.Array(pl.Float64, 2)), lambda: [3 * 10**8] * n,
         lambda: [None, *[1] * (n - 1)], lambda: [1e300] * n, lambda: ["x" * 70_000] * n, lambda: ["\u202e"] * n,
@@ -332,7 +355,9 @@ def change_bytes(data: bytes, draw: Random) -> bytes:
         elif way < 0.7:
             del found[at : at + size]
         elif way < 0.8:
-            found[at:at] = draw.choice([b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b'"', b"{", b"]", draw.randbytes(9)])
+            found[at:at] = draw.choice(
+                [b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\n", b'"', b"{", b"]", draw.randbytes(9)]
+            )
         elif way < 0.9:
             found[at:at] = found[at : at + size * 4]
         else:

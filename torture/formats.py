@@ -33,8 +33,8 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from _formats import Command, Format, formats
-from _mutations import mutated
+from _formats import Command, Format, formats  # noqa: E402
+from _mutations import mutated  # noqa: E402
 
 FILES, SHORT = 3000, 150
 SECONDS, MOST_BYTES = 20, 2 << 30
@@ -226,7 +226,9 @@ def _pass_on(process: subprocess.Popen[str], told: Queue[str | None]) -> None:
 
 def report(format: Format, files: int, seed: int) -> bool:
     if python_for(format) is None:
-        print(json.dumps({"attack": "formats", "case": format.name, "files": 0, "skipped": format.needs, "ok": True}))
+        print(
+            json.dumps({"attack": "formats", "case": format.name, "files": 0, "skipped": format.needs, "ok": True})
+        )
         return True
     found = cases(format, files, seed)
     for failure in found[:20]:

@@ -178,8 +178,7 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
     else:
         cluster = np.empty(groups, dtype=np.int64)
         cluster[group] = _codes(frame["cluster"])[0]
-    replicate = frame["replicate"].to_numpy()
-    replicates = int(replicate.max()) + 1
+    trials, trial = _trials(group, frame["replicate"].to_numpy())
     labels = frame["label"].unique().drop_nulls().sort()
     code = _lookup(frame["label"], labels)
 
@@ -195,9 +194,9 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         **{name: first[name] for name in ("suite", "task", "kind", "model", "method", "expect")},
         labels=labels.to_list(),
         groups=groups,
-        trials=groups * replicates,
+        trials=trials,
         group=group,
-        trial=group * replicates + replicate,
+        trial=trial,
         target=(frame["role"] != "original").to_numpy(),
         code=code,
         right=_right(frame),
@@ -229,6 +228,18 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
             if name.startswith("right_") and name != "right_by" and frame[name].null_count() < frame.height
         },
     )
+
+
+def _trials(group: Codes, replicate: Codes) -> tuple[int, Codes]:
+    """How many trials there are, and the number of each row's: those that occur, in order of group and replicate,
+    so that neither grows with the size of a replicate's number. Where a replicate is not the first, there are more
+    trials than groups."""
+    groups = int(group.max()) + 1
+    if not replicate.any():
+        return groups, group
+    values, rank = np.unique(replicate, return_inverse=True)
+    found, trial = np.unique(group * len(values) + rank, return_inverse=True)
+    return max(len(found), groups + 1), trial
 
 
 def _greatest(frame: pl.DataFrame, column: str) -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,6 +18,19 @@ import polars as pl
 
 from unwaver.agree.overlap import rouge1_of
 from unwaver.certify import Reading, counted, is_plain, reading_of
+from unwaver.columns import (
+    NOWHERE,
+    Origin,
+    as_text,
+    frame_of,
+    label_sets,
+    lists_of_numbers,
+    numbers,
+    read_parquet,
+    texts,
+    truths,
+    wholes,
+)
 from unwaver.errors import DataError, UsageError, near
 from unwaver.extract import reader as text_reader
 from unwaver.files import Where, read_rows, shown
@@ -251,110 +266,76 @@ def softmax(logs: Sequence[float]) -> list[float] | None:
     return [w / total for w in weights]
 
 
-def read_table(path: Path) -> Any:
-    """What `complete` takes, from a .parquet, .csv, .tsv, .jsonl or .json file; an empty cell is no value."""
+def read_table(path: Path) -> pl.DataFrame:
+    """The table in a .parquet, .csv, .tsv, .jsonl or .json file, complete (with what was cut); an empty cell is no
+    value."""
     if path.suffix == ".parquet":
-        try:
-            return pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as e:
-            first_line = str(e).split("\n", 1)[0]
-            raise DataError(f"no parquet table: {first_line}", file=path, hint="check the file") from None
-    return [
-        {name: _cell(name, value, row.where) for name, value in row.cells.items()}
-        for row in read_rows(path, required=REQUIRED)
-    ]
-
-
-_RIGHT = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0}
+        return complete(read_parquet(path), cut=None, origin=Origin(str(path)))
+    rows = read_rows(path, required=REQUIRED)
+    cells = [{name: _cell(name, value, row.where) for name, value in row.cells.items()} for row in rows]
+    if any(isinstance(row.get("gold"), list) for row in cells):
+        for row in cells:
+            gold = row.get("gold")
+            row["gold"] = gold if gold is None or isinstance(gold, list) else [as_text(gold)]
+    return complete(frame_of(cells), cut=None, origin=Origin(str(path), [row.where.line for row in rows]))
 
 
 def _cell(name: str, value: Any, where: Where) -> Any:
-    """A value of the column `name`, None where it is empty, or an error that says what belongs there."""
+    """A value of the column `name`: a list where one is meant, None where it is empty, else as it is."""
     if value is None or value == "":
-        if name in ("group", "kind", "role"):
-            raise where.error(f'column "{name}": found nothing, expected a value', "fill the cell or drop the row")
         return None
-    if name in _KNOWN_VALUES and value not in _KNOWN_VALUES[name]:
-        known = _KNOWN_VALUES[name]
-        raise where.error(
-            f'column "{name}": found {shown(value)}, expected {", ".join(known)}', near(str(value), known)
-        )
-    try:
-        if name in ("probs", "gold") and isinstance(value, str) and value.startswith("["):
+    if name in ("probs", "gold") and isinstance(value, str) and value.startswith("["):
+        with suppress(ValueError, RecursionError):
             value = json.loads(value)
-        if name == "probs":
-            return [float(p) for p in value]
-        if name == "replicate":
-            return int(value)
-        if name == "weight":
-            return float(value)
-        if name == "right":
-            return _RIGHT[str(value).lower()]
-    except (ValueError, TypeError, KeyError):
-        expected = {"replicate": "a whole number", "weight": "a number", "right": "1 or 0, true or false"}.get(
-            name, "a list of numbers: [0.9, 0.1]"
-        )
-        raise where.error(f'column "{name}": found {shown(value)}, expected {expected}', "correct it") from None
-    if isinstance(value, dict | list) and name in SCHEMA and name != "gold":
-        raise where.error(f'column "{name}": found {shown(value)}, expected text or a number', "correct it")
-    return value
+    nested = isinstance(value, dict) or (
+        isinstance(value, list) and any(isinstance(v, dict | list) for v in value)
+    )
+    if name == "gold" and isinstance(value, list) and not nested:
+        return [as_text(v) for v in value if v is not None]
+    if name == "probs" and not isinstance(value, list):
+        expected = "a list of numbers: [0.9, 0.1]"
+    elif name == "gold" and nested:
+        expected = 'a label, or a list of labels: ["a", "b"]'
+    elif name in _SCALAR and isinstance(value, dict | list):
+        expected = "text or a number"
+    else:
+        return value
+    raise where.error(f'column "{name}": found {shown(value)}, expected {expected}', "correct it")
 
 
-def complete(table: Any, cut: CutMode | None = "exclude") -> pl.DataFrame:
+def complete(table: Any, cut: CutMode | None = "exclude", origin: Origin = NOWHERE) -> pl.DataFrame:
     """A table from elsewhere with every column of SCHEMA: a frame of Polars or pandas, or columns, or rows.
 
     `gold` may be one label or a list of accepted ones; numbers serve as labels. A missing label is
     unreadable unless a `status` column says otherwise. Where that says that there is no answer, a label counts
     for nothing; `cut`: "keep" takes answers that were cut as they are, None leaves that to who comes next.
+    Every column gets its type; a value that cannot have it is an error with its row.
     """
     frame = _frame(table)
     missing = [c for c in REQUIRED if c not in frame.columns]
     if missing:
-        raise DataError(
+        raise origin.error(
             f"the table has no column {', '.join(missing)}",
-            hint=f"it needs group, kind, role, label and gold; found: {', '.join(frame.columns)}",
+            f"it needs group, kind, role, label and gold; found: {', '.join(frame.columns)}",
         )
     if not frame.height:
-        raise DataError("the table is empty", hint="it needs one row for each answer")
-    defaults: dict[str, pl.Expr] = {
-        "suite": pl.lit("own"),
-        "task": pl.lit("own"),
-        "model": pl.lit("table"),
-        "method": pl.lit("table"),
-        "replicate": pl.lit(0),
-        "gold": pl.lit(None),
-        "right": pl.lit(None),
-        "probs": pl.lit(None),
-        "truncated": pl.lit(False),
-        "weight": pl.lit(None),
-        "cluster": pl.col("group"),
-        "item": pl.lit(""),
-    }
-    frame = frame.with_columns(**{n: e for n, e in defaults.items() if n not in frame.columns})
-    frame = frame.with_columns(label_column(frame, "label"), gold=_gold(frame))
-    if frame.schema["right"].is_float():
-        frame = frame.with_columns(pl.col("right").fill_nan(None))
-    if "expect" not in frame.columns:
-        kinds = {k: expect_of(str(k)) for k in frame["kind"].unique().to_list()}
-        if strange := [str(k) for k, expect in kinds.items() if expect is None]:
-            raise DataError(
-                f'kind "{strange[0]}" is not known, so a column "expect" is needed: {", ".join(get_args(Expect))}',
-                hint=near(strange[0], KINDS),
-            )
-        frame = frame.with_columns(expect=pl.col("kind").replace_strict(kinds, return_dtype=pl.String))
-    status = pl.when(pl.col("label").is_null()).then(pl.lit("unreadable")).otherwise(pl.lit("answered"))
-    if "status" in frame.columns:
-        status = pl.coalesce(pl.col("status"), status)
-    frame = frame.with_columns(status=status)
+        raise origin.error("the table is empty", "it needs one row for each answer")
+    frame = frame.with_columns(pl.lit(None).alias(n) for n in SCHEMA if n not in frame.columns)
+    frame = frame.with_columns(_typed(frame[n], origin) for n in frame.columns if n in _TYPES)
+    for name in ("group", "kind", "role"):
+        _check_filled(frame[name], origin)
+    unreadable = pl.when(pl.col("label").is_null()).then(pl.lit("unreadable")).otherwise(pl.lit("answered"))
+    frame = frame.with_columns(
+        *(pl.col(n).fill_null(pl.lit(value)) for n, value in _DEFAULTS.items()),
+        cluster=_clusters(frame),
+        status=pl.coalesce(pl.col("status"), unreadable),
+        replicate=_replicates(frame["replicate"], origin),
+        expect=_expected(frame, origin),
+    )
     for name, known in _KNOWN_VALUES.items():
-        _check(frame, name, known)
-    _check_right(frame)
-    casts = [
-        pl.col(n).cast(t, strict=False)
-        for n, t in SCHEMA.items()
-        if frame.schema[n] != t and n not in ("gold", "group", "cluster", "label")
-    ]
-    return _without_answer(frame.with_columns(casts), cut)
+        _check_known(frame[name], known, origin)
+    foreign = [n for n in frame.columns if n.startswith(_MADE) and not _is_made(n, frame.schema[n])]
+    return _without_answer(frame.drop(foreign), cut)
 
 
 def _without_answer(frame: pl.DataFrame, cut: CutMode | None) -> pl.DataFrame:
@@ -375,6 +356,92 @@ def _without_answer(frame: pl.DataFrame, cut: CutMode | None) -> pl.DataFrame:
     )
 
 
+_DEFAULTS: Mapping[str, Any] = {
+    "suite": "own",
+    "task": "own",
+    "model": "table",
+    "method": "table",
+    "truncated": False,
+    "item": "",
+}
+_TYPES: Mapping[str, Callable[[pl.Series, Origin], pl.Series]] = {
+    **dict.fromkeys(
+        ("suite", "task", "kind", "expect", "model", "method", "item", "role", "label", "status"), texts
+    ),
+    **dict.fromkeys(("text", "right_by"), texts),
+    **dict.fromkeys(("truncated", "sequential"), truths),
+    "gold": label_sets,
+    "right": lambda column, origin: truths(column, origin).cast(pl.Float64),
+    "probs": lists_of_numbers,
+    "weight": partial(numbers, least=0, expected="a number of 0 or more"),
+    "epsilon": partial(numbers, least=0, most=1, expected="a share from 0 to 1"),
+    "embedding_distance": numbers,
+    "replicate": wholes,
+    "keep": partial(wholes, least=1),
+    # numbers stay numbers: a group is called what it is called elsewhere
+    **dict.fromkeys(("group", "cluster"), lambda c, origin: c if c.dtype.is_integer() else texts(c, origin)),
+}
+_SCALAR = {*SCHEMA, *OPTIONAL} - {"gold", "probs"}
+_MADE = ("agree_", "right_")  # what agreements and scorers add to a table of unwaver's own
+
+
+def _is_made(name: str, dtype: Any) -> bool:
+    if name.startswith("agree_"):
+        return bool(dtype == pl.List(pl.Float64))
+    return name in OPTIONAL or bool(dtype == pl.Float64)
+
+
+def _typed(column: pl.Series, origin: Origin) -> pl.Series:
+    return _TYPES[column.name](column, origin).alias(column.name)
+
+
+def _check_filled(column: pl.Series, origin: Origin) -> None:
+    empty = column.is_null()
+    if column.dtype == pl.String:
+        empty = empty | (column == "")
+    if empty.any():
+        message = f'column "{column.name}": found nothing, expected a value'
+        raise origin.error(message, "fill the cell or drop the row", int(empty.arg_max() or 0))
+
+
+def _check_known(column: pl.Series, known: Sequence[str], origin: Origin) -> None:
+    strange = ~column.is_in(list(known))
+    if strange.any():
+        row = int(strange.arg_max() or 0)
+        message = f'column "{column.name}": found {shown(column[row])}, expected {", ".join(known)}'
+        raise origin.error(message, near(str(column[row]), known), row)
+
+
+def _clusters(frame: pl.DataFrame) -> pl.Series:
+    """A group without a cluster stands alone."""
+    group, cluster = frame["group"], frame["cluster"]
+    if cluster.null_count() == len(cluster):
+        return group
+    if cluster.null_count():
+        group, cluster = group.cast(pl.String), cluster.cast(pl.String)
+    return pl.select(pl.coalesce(cluster, group)).to_series()
+
+
+def _replicates(column: pl.Series, origin: Origin) -> pl.Series:
+    if 0 < column.null_count() < len(column):
+        message = 'column "replicate": found nothing, expected a whole number of 0 or more'
+        raise origin.error(message, "number the repeats of a wording 0, 1 …", int(column.is_null().arg_max() or 0))
+    return column.fill_null(0)
+
+
+def _expected(frame: pl.DataFrame, origin: Origin) -> pl.Series:
+    """What each row says, or else its kind."""
+    kinds = {k: expect_of(str(k)) for k in frame["kind"].unique().to_list()}
+    usual = frame["kind"].replace_strict(kinds, return_dtype=pl.String)
+    expect = pl.select(pl.coalesce(frame["expect"], usual)).to_series()
+    if expect.null_count():
+        row = int(expect.is_null().arg_max() or 0)
+        kind = str(frame["kind"][row])
+        message = f'kind "{kind}" is not known, so a column "expect" is needed: {", ".join(get_args(Expect))}'
+        raise origin.error(message, near(kind, KINDS), row if "expect" in frame.columns and origin.lines else None)
+    return expect
+
+
 def _frame(table: Any) -> pl.DataFrame:
     if isinstance(table, pl.DataFrame):
         return table
@@ -382,50 +449,12 @@ def _frame(table: Any) -> pl.DataFrame:
         return table.collect()
     if isinstance(table, Mapping) or (isinstance(table, Iterable) and not hasattr(table, "columns")):
         try:
-            return pl.DataFrame(table, infer_schema_length=None)
-        except (pl.exceptions.PolarsError, TypeError, ValueError) as e:
+            rows = table if isinstance(table, Mapping) else list(table)
+            return pl.DataFrame(rows, infer_schema_length=None)
+        except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as e:
             first_line = str(e).split("\n", 1)[0]
             hint = "each column holds values of one kind, and all columns are of one length"
             raise DataError(f"no table: {first_line}", hint=hint) from None
     if hasattr(table, "columns"):  # pandas, without its PyArrow
         return pl.DataFrame({str(c): table[c].to_list() for c in table.columns}, strict=False)
     raise DataError(f"a {type(table).__name__} is no table", hint="give a Polars or pandas frame, or rows")
-
-
-def label_column(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """Labels are compared as strings; 2.0 (what pandas makes of 2 beside a missing value) is "2"."""
-    dtype = frame.schema[name]
-    column = pl.col(name)
-    if dtype.is_float():
-        column = column.fill_nan(None)
-        whole = frame.select((column.is_null() | (column == column.round())).all()).item()
-        return (column.cast(pl.Int64) if whole else column).cast(pl.String)
-    return column.cast(pl.String)
-
-
-def _gold(frame: pl.DataFrame) -> pl.Expr:
-    dtype = frame.schema["gold"]
-    if isinstance(dtype, pl.List):
-        inner = pl.col("gold").cast(pl.List(pl.String))
-        return pl.when(inner.list.len() > 0).then(inner)
-    return label_column(frame, "gold")
-
-
-def _check_right(frame: pl.DataFrame) -> None:
-    strange = frame["right"].drop_nulls().unique().to_list()
-    strange = [v for v in strange if isinstance(v, str) or v not in (0, 1)]
-    if strange:
-        raise DataError(
-            f"the column right has {strange[0]!r}, expected 1 or 0, true or false",
-            hint="leave it empty where it is not known; partial credit is neither",
-        )
-
-
-def _check(frame: pl.DataFrame, column: str, known: Sequence[str]) -> None:
-    strange = [v for v in frame[column].unique().to_list() if v not in known]
-    if strange:
-        row = frame.with_row_index("_row").filter(~pl.col(column).is_in(list(known)))["_row"][0]
-        raise DataError(
-            f"row {row} has {column} {strange[0]!r}, expected {', '.join(known)}",
-            hint=near(str(strange[0]), known),
-        )

@@ -16,10 +16,11 @@ from typing import Any
 
 import polars as pl
 
+from unwaver.columns import Origin, label_sets, parquet_schema, read_parquet, texts
 from unwaver.errors import DataError, near
 from unwaver.files import EXTENSIONS, Row, extension, read_rows, shown, stem
 from unwaver.logs.common import LogOptions, as_table, as_text, bucket_names, head, lookup
-from unwaver.table import REQUIRED, complete, label_column, read_table
+from unwaver.table import REQUIRED, read_table
 
 NAME = "table"
 # what a column is called where no option says otherwise
@@ -46,7 +47,7 @@ def looks_like(path: Path) -> bool:
 def read(path: Path, options: LogOptions) -> pl.DataFrame:
     names = _column_names(path)
     if not options.names_columns and ("bucket" not in names or set(REQUIRED) <= set(names)):
-        return complete(read_table(path), cut=None)
+        return read_table(path)
     if path.suffix == ".parquet":
         frame = _parquet(path, options)
     else:
@@ -57,7 +58,7 @@ def read(path: Path, options: LogOptions) -> pl.DataFrame:
 def _column_names(path: Path) -> list[str]:
     """Of a file in order; [] where they cannot be told, and reading it will say why."""
     if path.suffix == ".parquet":
-        return list(_schema(path))
+        return list(parquet_schema(path))
     start = head(path)
     try:
         if extension(path) in (".csv", ".tsv"):
@@ -108,24 +109,14 @@ def _chosen(names: Sequence[str], options: LogOptions, path: Path) -> dict[str, 
     return chosen
 
 
-def _schema(path: Path) -> Mapping[str, Any]:
-    try:
-        return pl.read_parquet_schema(path)
-    except (OSError, pl.exceptions.PolarsError) as e:
-        first_line = str(e).split("\n", 1)[0]
-        raise DataError(f"no parquet table: {first_line}", file=path, hint="check the file") from None
-
-
 def _parquet(path: Path, options: LogOptions) -> pl.DataFrame:
     """Only the columns that are needed are read."""
-    schema = _schema(path)
-    chosen = _chosen(list(schema), options, path)
-    columns = [_column(name, schema, path).alias(role) for role, name in chosen.items()]
-    try:
-        frame = pl.scan_parquet(path).select(columns).with_row_index("line").collect()
-    except (OSError, pl.exceptions.PolarsError) as e:
-        first_line = str(e).split("\n", 1)[0]
-        raise DataError(f"no parquet table: {first_line}", file=path, hint="check the file") from None
+
+    def chosen(schema: Mapping[str, Any]) -> list[pl.Expr]:
+        roles = _chosen(list(schema), options, path)
+        return [_column(name, schema, path).alias(role) for role, name in roles.items()]
+
+    frame = read_parquet(path, chosen).with_row_index("line")
     return frame.with_columns(pl.col("line").cast(pl.Int64) + 1)
 
 
@@ -175,9 +166,8 @@ def _text(role: str, value: Any, row: Row) -> Any:
 def _as_log(frame: pl.DataFrame, path: Path, options: LogOptions) -> pl.DataFrame:
     if frame.is_empty():
         raise DataError("the table has no rows", file=path, line=1, hint="it needs one row for each answer")
-    frame = frame.with_columns(_texts(frame)).with_columns(
-        group=_bucket(frame, path, options), right=_right(frame, path, options)
-    )
+    frame = frame.with_columns(_texts(frame, path))
+    frame = frame.with_columns(group=_bucket(frame, path, options), right=_right(frame, path, options))
     has_answers = "answer" in frame.columns
     frame = frame.rename({"answer": "label"}) if has_answers else frame.with_columns(label=pl.lit(None, pl.String))
     unreadable = pl.col("label").is_null() & has_answers
@@ -191,7 +181,10 @@ def _as_log(frame: pl.DataFrame, path: Path, options: LogOptions) -> pl.DataFram
         "status": status,
         "truncated": pl.lit(False),
     }
-    frame = frame.with_columns(**{n: e for n, e in defaults.items() if n not in frame.columns})
+    known = frame.columns
+    frame = frame.with_columns(**{n: e for n, e in defaults.items() if n not in known})
+    empty = [n for n in ("task", "model", "role", "status") if n in known]
+    frame = frame.with_columns(pl.coalesce(pl.col(n), defaults[n]).alias(n) for n in empty)
     if "variant" in frame.columns:
         frame = frame.rename({"variant": "item"})
     else:  # each row of a bucket is a wording, the nth of one replicate that of another
@@ -202,28 +195,35 @@ def _as_log(frame: pl.DataFrame, path: Path, options: LogOptions) -> pl.DataFram
     return as_table(frame.drop(extra), NAME, options)
 
 
-def _texts(frame: pl.DataFrame) -> list[pl.Expr]:
-    """Every column but line, right and a list of golds as text; an empty answer is none."""
+def _texts(frame: pl.DataFrame, path: Path) -> list[pl.Series]:
+    """Every column but line and right as text, gold as labels; an empty answer is none."""
+    origin = Origin(str(path), frame["line"].to_list())
     made = []
     for name, dtype in frame.schema.items():
-        if name in ("line", "right") or isinstance(dtype, pl.List):
+        if name in ("line", "right"):
             continue
-        if isinstance(dtype, pl.Struct):
-            text = pl.col(name).struct.json_encode()
+        if name == "gold":
+            column = label_sets(frame[name], origin)
+        elif dtype.is_nested() and name in ("answer", "variant"):
+            column = pl.Series(name, [as_text(_plain(v)) for v in frame[name].to_list()], dtype=pl.String)
         else:
-            text = label_column(frame, name)
-        if name in ("answer", "gold"):
-            text = text.str.strip_chars()
-            text = pl.when(text != "").then(text)
-        made.append(text.alias(name))
+            column = texts(frame[name], origin)
+        if name in ("answer", "gold") and column.dtype == pl.String:
+            column = column.str.strip_chars()
+            column = pl.select(pl.when(column != "").then(column)).to_series()
+        made.append(column.alias(name))
     return made
+
+
+def _plain(value: Any) -> Any:
+    return value.to_list() if isinstance(value, pl.Series) else value
 
 
 def _bucket(frame: pl.DataFrame, path: Path, options: LogOptions) -> pl.Series:
     by = "bucket" if "bucket" in frame.columns and (options.bucket or not options.has_buckets) else "id"
     if by not in frame.columns or (by == "id" and not options.has_buckets):
         return frame["line"].cast(pl.String)  # nothing says what belongs together
-    ids = frame.select(label_column(frame, by)).to_series()
+    ids = frame[by]
     if ids.null_count():
         line = int(frame["line"].filter(ids.is_null())[0])
         raise DataError(
