@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -22,12 +23,13 @@ import polars as pl
 
 from unwaver import registry
 from unwaver.agree import AGREEMENTS, Agreement, Pair
+from unwaver.agree.asked import lacking
 from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
 from unwaver.errors import UsageError, near
 from unwaver.models import model_options
 from unwaver.panel import Respondent
 from unwaver.stats import estimate
-from unwaver.types import Answer, Group
+from unwaver.types import Answer, Group, Request
 
 ANSWERS, QUESTIONS = "agree_", "agree_questions_"  # what the names of the columns begin with
 DEFAULT = ("exact", "normalised")
@@ -185,16 +187,28 @@ class PairList:
         comparer.ask_about((pair_id(self.agreement, pair), request_of(pair)) for pair in self.pairs)
 
     def read(self, answers: Mapping[tuple[str, int], Answer]) -> Values:
-        """The values of the pairs that were answered."""
+        """The values of the pairs that were answered; what was cut or refused is no answer."""
+        assert self.agreement.value is not None
+        return {
+            pair: self.agreement.value(request, answer)
+            for pair, request, answer in self._answered(answers)
+            if not lacking(request, answer)
+        }
+
+    def lost(self, answers: Mapping[tuple[str, int], Answer]) -> Counter[str]:
+        """How many pairs have no verdict because the model that compares failed, refused or was cut."""
+        return Counter(why for _, request, answer in self._answered(answers) if (why := lacking(request, answer)))
+
+    def was_asked(self, answers: Mapping[tuple[str, int], Answer]) -> bool:
+        return any(True for _ in self._answered(answers))
+
+    def _answered(self, answers: Mapping[tuple[str, int], Answer]) -> Iterator[tuple[Pair, Request, Answer]]:
         agreement = self.agreement
         assert agreement.request is not None
-        assert agreement.value is not None
-        found = {pair: answers.get((pair_id(agreement, pair), 0)) for pair in self.pairs}
-        return {
-            pair: agreement.value(agreement.request(pair), answer)
-            for pair, answer in found.items()
-            if answer is not None and answer.error is None
-        }
+        for pair in self.pairs:
+            answer = answers.get((pair_id(agreement, pair), 0))
+            if answer is not None:
+                yield pair, agreement.request(pair), answer
 
 
 class Comparison(PairList):
@@ -213,16 +227,18 @@ class Comparison(PairList):
             for frame, found in zip(self._frames, self._found, strict=True)
         ]
 
-    def summary(self, values: Values) -> dict[str, object]:
+    def summary(self, values: Values, lost: Mapping[str, int] | None = None) -> dict[str, object]:
         """What a reader must know: how many pairs, how many could not be told, and how sure the comparer is."""
         every = [question for found in self._found for question in found]
         answers = {pair for question in every for pair in _pairs_among(question, question.answers, self.agreement)}
+        unfinished = {why: (lost or {}).get(why, 0) for why in ("cut", "refused")}
         return {
             "name": self.agreement.name,
             "model": self.agreement.model,
             "threshold": self.agreement.threshold,
             "pairs": len(self.pairs),
-            "failed": len(self.pairs) - len(values),
+            "failed": len(self.pairs) - len(values) - sum(unfinished.values()),
+            **unfinished,
             "answer_pairs": len(answers),
             "not_told": sum(pair in values and values[pair] is None for pair in answers),
             **own_consistency(every, self.agreement, values),

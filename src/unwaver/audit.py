@@ -5,14 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from unwaver.certify import Read, in_play, standings, verdict
+from unwaver.certify import WHY, Read, in_play, standings, verdict
+from unwaver.missing import LEAST, in_words
 from unwaver.types import Group, Item
 from unwaver.variants.judges import Judge, refused_by
 
 VERSION = 1
 ENOUGH = (1, 3, 5)
+
+
+class Unfinished(NamedTuple):
+    """What a writer wrote that is no candidate: cut at its token limit (unfinished), or refused by the service."""
+
+    group: str
+    attempt: int
+    original: str
+    text: str
+    standing: Literal["unfinished", "refused"]
+
+    def record(self, model: str) -> dict[str, Any]:
+        """As a line of audit.jsonl."""
+        cut = self.standing == "unfinished"
+        return {
+            "version": VERSION,
+            "model": model,
+            "group": self.group,
+            "id": f"{self.group}/writer/{self.attempt}",
+            "original": self.original,
+            "variant": self.text,
+            "standing": self.standing,
+            "reasons": ["the writer was cut at its token limit" if cut else "the service of the writer refused"],
+            "verdicts": [],
+            "reviewed": None,
+        }
+
+
+def of_groups(unfinished: Sequence[Unfinished], groups: Sequence[Group]) -> list[Unfinished]:
+    ids = {group.id for group in groups}
+    return [one for one in unfinished if one.group in ids]
 
 
 def has_candidates(group: Group) -> bool:
@@ -86,8 +118,9 @@ def _verdict(question: Item, read: Read) -> dict[str, Any]:
     }
 
 
-def summary(groups: Sequence[Group], read: Read) -> dict[str, Any]:
-    """Acceptance, lexical diversity and how many items have enough variants; of the groups in play."""
+def summary(groups: Sequence[Group], read: Read, unfinished: Sequence[Unfinished] = ()) -> dict[str, Any]:
+    """Acceptance, lexical diversity and how many items have enough variants; of the groups in play. What a writer
+    or a judge did not finish is counted apart: it is neither a candidate nor a no."""
     from unwaver.distance import lexical_distance
 
     judged = [group for group in groups if has_candidates(group) and in_play(group, read)]
@@ -112,10 +145,19 @@ def summary(groups: Sequence[Group], read: Read) -> dict[str, Any]:
         "accepted": accepted,
         "acceptance": accepted / decided if decided else None,
         "kept": sum(map(len, kept)),
+        "unfinished": sum(one.standing == "unfinished" for one in unfinished),
+        "refused": sum(one.standing == "refused" for one in unfinished),
+        "no_verdict": _without_verdict(judged, read),
         "distance_to_original": fmean(to_original) if to_original else None,
         "distance_among_variants": fmean(among) if among else None,
         **{f"items_with_{n}": fmean(len(texts) >= n for texts in kept) if n <= most else None for n in ENOUGH},
     }
+
+
+def _without_verdict(groups: Sequence[Group], read: Read) -> dict[str, int]:
+    """How many answers of judges are no verdict, by why: {"failed": 0, "refused": 0, "cut": 2}."""
+    asked = [read(item).status for group in groups for item in group.items if item.role == "judge"]
+    return {why: asked.count(why) for why in WHY}
 
 
 def _texts(group: Group, chosen: set[str]) -> list[str]:
@@ -133,6 +175,15 @@ def as_text(found: Mapping[str, Any]) -> str:
     if found["judged"]:
         text += f"{100 * found['acceptance']:.1f} % of {found['judged']:,} judged were accepted, "
     text += f"{found['kept']:,} kept"
+    if found["unfinished"]:
+        text += (
+            f", {found['unfinished']:,} not finished by the writer at its token limit "
+            f"(more: --writer-arg max_tokens={LEAST})"
+        )
+    if found["refused"]:
+        text += f", {found['refused']:,} refused by the writer's service"
+    if any(found["no_verdict"].values()):
+        text += f", answers of judges that are no verdict: {in_words(found['no_verdict'])}"
     shares = [(n, found[f"items_with_{n}"]) for n in ENOUGH if found[f"items_with_{n}"] is not None]
     if shares:
         text += "; items with " + ", ".join(f"≥ {n}: {100 * share:.1f} %" for n, share in shares)

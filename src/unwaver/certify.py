@@ -30,6 +30,7 @@ class Verdict(NamedTuple):
 
 
 Read = Callable[[Item], Reading]
+WHY: tuple[Status, ...] = ("failed", "refused", "cut")  # why a judge's answer is no verdict
 Standing = Literal["kept", "rejected", "spare", "open"]
 
 
@@ -115,11 +116,8 @@ def reading_of(group: Group, item: Item, read: Read) -> Reading:
     reading = read(item)
     if reading.status == "not_asked":
         judges = {read(judge).status for judge in judges_of(group).get(item.id, ())}
-        return next((Reading(why) for why in _WHY if why in judges), reading)
+        return next((Reading(why) for why in WHY if why in judges), reading)
     return reading
-
-
-_WHY: tuple[Status, ...] = ("failed", "refused", "cut")
 
 
 def needed(group: Group, read: Read) -> list[Item]:

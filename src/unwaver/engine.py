@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unwaver.agree import Agreement
+    from unwaver.audit import Unfinished
     from unwaver.rating import Scorer
 
 
@@ -57,6 +58,7 @@ class Run:
         self.console = console or Console()
         self._given = models or config.models
         self._comparers: list[Respondent] = []
+        self._unfinished: list[Unfinished] = []  # paraphrases that the writer did not finish
 
     @cached_property
     def selection(self) -> Selection:
@@ -227,7 +229,7 @@ class Run:
             folder.write_seen(place, seen)
             frames = [seen_apart(frame, seen[str(n)]) for n, frame in enumerate(frames)]
             record["certification"] = self._audit(store, place)
-            frames = self._rate(self._compare(frames, store, spent, record), store, spent)
+            frames = self._rate(self._compare(frames, store, spent, record), store, spent, record)
             record["failures"] = as_records(self._failures(store))
         record["spent"] = asdict(spent)
         result = scored(frames, record, self.config, place)
@@ -258,23 +260,29 @@ class Run:
             comparison = Comparison(agreement, self.groups, frames)
             if agreement.compare is not None:
                 with self.console.track(agreement.name, len(comparison.pairs)) as progress:
-                    values = comparison.compared(progress)
+                    values, lost = comparison.compared(progress), None
             else:
                 texts = {"texts": comparison.texts} if agreement.needs_texts else {}
                 model = open_judge(self.config, agreement.model, {**agreement.options, **texts})
-                values = comparison.read(self._compared(model, agreement.name, comparison.plan, store, spent))
+                said = self._compared(model, agreement.name, comparison.plan, store, spent)
+                values, lost = comparison.read(said), comparison.lost(said)
             frames = comparison.frames_with(values)
-            record["agreements"].append(comparison.summary(values))
+            record["agreements"].append(comparison.summary(values, lost))
         return frames
 
-    def _rate(self, frames: list[pl.DataFrame], store: Store, spent: Spent) -> list[pl.DataFrame]:
+    def _rate(
+        self, frames: list[pl.DataFrame], store: Store, spent: Spent, record: dict[str, Any]
+    ) -> list[pl.DataFrame]:
         """The frames with what models say about free text: is it right?"""
         from unwaver.rating import Rating
 
+        record["scorers"] = []
         for scorer in self.scorers:
             rating = Rating(scorer, self.groups, frames)
             model = open_judge(self.config, scorer.model, scorer.options)
-            frames = rating.frames_with(self._compared(model, scorer.name, rating.plan, store, spent))
+            said = self._compared(model, scorer.name, rating.plan, store, spent)
+            frames = rating.frames_with(said)
+            record["scorers"].append(rating.summary(said))
         return frames
 
     def _compared(
@@ -323,11 +331,12 @@ class Run:
                 self.groups = self._reviewed(grown)
                 self.panel.plan(self.groups)
                 self.panel.ask(self.groups, store, self.renderer.words(self.groups), put)
+            self._unfinished = written.unfinished
             spent.stopped = spent.stopped or written.problem()
 
     def _audit(self, store: Store, place: Path) -> list[dict[str, Any]]:
         """Write what became of every candidate, and give the summary, if any variant had to be certified."""
-        from unwaver.audit import audit, has_candidates, summary
+        from unwaver.audit import audit, has_candidates, of_groups, summary
 
         if not any(has_candidates(group) for group in self.groups):
             return []
@@ -337,9 +346,10 @@ class Run:
             read = self.panel.reads(respondent, store, self.renderer.words(self.groups))[0]
             for case, groups in by_case(self.groups).items():
                 judges = judges_for(groups[0].kind, self.config.judges)
-                records += audit(groups, read, judges, name)
+                unfinished = of_groups(self._unfinished, groups)
+                records += [*audit(groups, read, judges, name), *(u.record(name) for u in unfinished)]
                 if any(has_candidates(group) for group in groups):
-                    summaries.append({"model": name, "case": case, **summary(groups, read)})
+                    summaries.append({"model": name, "case": case, **summary(groups, read, unfinished)})
         folder.write_audit(place, records)
         return summaries
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from typing import NamedTuple
 import polars as pl
 
 from unwaver import registry
-from unwaver.agree.asked import chosen
+from unwaver.agree.asked import chosen, lacking
 from unwaver.errors import UsageError
 from unwaver.models import model_options
 from unwaver.panel import Respondent
@@ -116,6 +117,13 @@ class Rating:
             name = RIGHT + self.scorer.name
             frames.append(frame.with_columns(pl.Series(name, column, dtype=pl.Float64)))
         return frames
+
+    def summary(self, answers: Mapping[tuple[str, int], Answer]) -> dict[str, object]:
+        """How many requests there were, and how many have no verdict: failed (or not asked), refused, cut."""
+        said = {name: answers.get((name, 0)) or Answer(error="not asked") for name in self._requests}
+        lost = Counter(lacking(request, said[name]) for name, request in self._requests.items())
+        unfinished = {why: lost[why] for why in ("failed", "cut", "refused")}
+        return {"name": self.scorer.name, "model": self.scorer.model, "asked": len(said), **unfinished}
 
     def _right(self, entries: Sequence[Held], answers: Mapping[tuple[str, int], Answer]) -> list[bool | None]:
         def said(request: Request) -> Answer:

@@ -218,7 +218,8 @@ def read_folder(
         frames.append(seen_apart(frame, seen.get(str(number), ())))
     store.close()
     frames, record["agreements"] = _compared_again(frames, groups, agree, config, judged, place)
-    return _rated_again(frames, groups, config, judged), record, config
+    frames, record["scorers"] = _rated_again(frames, groups, config, judged)
+    return frames, record, config
 
 
 def _failures(linked: Sequence[Asked], record: Mapping[str, Any], config: Config, store: Store) -> list[Reason]:
@@ -266,25 +267,28 @@ def _compared_again(
         check_same_question(agreement, config.agree, place)
         comparison = Comparison(agreement, groups, frames)
         if agreement.compare is not None:
-            values = comparison.compared(lambda _: None)
+            values, lost = comparison.compared(lambda _: None), None
         else:
-            values = comparison.read(judged)
-            if comparison.pairs and not values:
+            values, lost = comparison.read(judged), comparison.lost(judged)
+            if comparison.pairs and not comparison.was_asked(judged):
                 hint = f"give the command of the run again with --agree {agreement.name}=…: only that is asked"
                 raise UsageError(f"this run has no values of {agreement.name}", file=place, hint=hint)
         frames = comparison.frames_with(values)
-        summaries.append(comparison.summary(values))
+        summaries.append(comparison.summary(values, lost))
     return frames, summaries
 
 
 def _rated_again(
     frames: list[pl.DataFrame], groups: Sequence[Group], config: Config, judged: Answers
-) -> list[pl.DataFrame]:
+) -> tuple[list[pl.DataFrame], list[dict[str, object]]]:
     from unwaver.rating import Rating, parse_scorers
 
+    summaries = []
     for scorer in parse_scorers(config.scorers):
-        frames = Rating(scorer, groups, frames).frames_with(judged)
-    return frames
+        rating = Rating(scorer, groups, frames)
+        frames = rating.frames_with(judged)
+        summaries.append(rating.summary(judged))
+    return frames, summaries
 
 
 def _without(

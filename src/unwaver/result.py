@@ -47,8 +47,15 @@ class Result(Sequence[Score]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every call has succeeded that was needed, those of judges, agreements and scorers included."""
-        return not (self.missing or self.run.get("failures"))
+        """Whether every call has succeeded that was needed, those of judges, agreements and scorers included,
+        and gave an answer that was neither cut nor refused."""
+        return not (self.missing or self.missing_verdicts or self.run.get("failures"))
+
+    @property
+    def missing_verdicts(self) -> int:
+        """Verdicts on free text that models which compare or rate did not give: failed, refused or cut."""
+        told = [*self.run.get("agreements", ()), *self.run.get("scorers", ())]
+        return sum(one.get(why, 0) for one in told for why in ("failed", "refused", "cut"))
 
     def document(self) -> dict[str, Any]:
         """What scores.json holds and --json prints."""

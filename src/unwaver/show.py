@@ -276,8 +276,10 @@ def _about_agreements(result: Result) -> list[str]:
     lines = []
     for told in result.run.get("agreements", ()):
         name = f"{told['name']} ({told['model']})" if told["model"] else told["name"]
-        if told["failed"]:
-            lines.append(f"{name}: {told['failed']:,} of {told['pairs']:,} pairs were not compared")
+        if lost := sum(told.get(why, 0) for why in ("failed", "refused", "cut")):
+            lines.append(
+                f"{name}: {lost:,} of {told['pairs']:,} pairs were not compared ({missing.in_words(told)})"
+            )
         if told["not_told"]:
             lines.append(
                 f"{name}: of {told['not_told']:,} of {told['answer_pairs']:,} pairs of answers it can tell nothing"
@@ -287,6 +289,12 @@ def _about_agreements(result: Result) -> list[str]:
             lines.append(
                 f"{name} says the same in both orders of {percent(told['own_consistency'])} % "
                 f"[{percent(low)} – {percent(high)}] of {told['own_pairs']:,} pairs of answers"
+            )
+    for told in result.run.get("scorers", ()):
+        if lost := sum(told[why] for why in ("failed", "refused", "cut")):
+            why = missing.in_words(told)
+            lines.append(
+                f"{told['name']} ({told['model']}): no verdict in {lost:,} of {told['asked']:,} cases ({why})"
             )
     return lines
 

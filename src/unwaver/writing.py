@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Literal
 
 from unwaver.ask import key_maker
+from unwaver.audit import Unfinished
 from unwaver.certify import Read, in_play, standings
 from unwaver.config import Config
 from unwaver.panel import Panel, Respondent
 from unwaver.render import Renderer
+from unwaver.state import state_of
 from unwaver.store import Store
 from unwaver.types import Answer, Group, Model, Request
 from unwaver.variants.judges import Judge, judges_for, with_candidates
@@ -38,6 +41,7 @@ class Written:
         self._panel, self._renderer, self._store = panel, renderer, store
         self.tries = 1 if _repeats_itself(writer.model) else tries_of(config)
         self._key_of = key_maker(writer.model)
+        self.unfinished: list[Unfinished] = []
 
     def round(
         self,
@@ -59,11 +63,15 @@ class Written:
         if not wanted or not put(self._writer, set(wanted.values())):
             return None
         answers = self._store.answers(wanted.values())
-        return [self._grown(g, answers.get(wanted[g.id])) if g.id in wanted else g for g in groups]
+        return [self._grown(g, answers.get(wanted[g.id]), attempt) if g.id in wanted else g for g in groups]
 
-    def _grown(self, group: Group, answer: Answer | None) -> Group:
-        judges = judges_for(group.kind, self._config.judges)
-        return with_answer(group, answer, self._renderer.modified(group), judges, self._config.encoder)
+    def _grown(self, group: Group, answer: Answer | None, attempt: int) -> Group:
+        judges, field = judges_for(group.kind, self._config.judges), self._renderer.modified(group)
+        if answer is not None and (why := why_rejected(answer)):
+            original = group.items[0].fields[field]
+            self.unfinished.append(Unfinished(group.id, attempt, original, clean(answer.text or ""), why))
+            return group
+        return with_answer(group, answer, field, judges, self._config.encoder)
 
     def problem(self) -> str | None:
         """What is missing because the writer failed."""
@@ -88,6 +96,12 @@ def unfinished(group: Group, reads: Sequence[Read]) -> bool:
     return any(
         in_play(group, read) and list(standings(group, read).values()).count("kept") < wanted for read in reads
     )
+
+
+def why_rejected(answer: Answer) -> Literal["unfinished", "refused"] | None:
+    """Why what the writer wrote is no paraphrase: it was cut at the token limit, or the service refused."""
+    state = state_of(answer, None)
+    return "unfinished" if state == "cut" else "refused" if state == "refused" else None
 
 
 def with_answer(

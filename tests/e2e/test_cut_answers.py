@@ -183,3 +183,117 @@ def test_empty_text_that_ended_by_itself(unwaver: Any, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         score = next(s for s in json.loads(done.stdout)["scores"] if s["metric"] == "Cons_exact")
         assert (score["value"], score["not_applicable"], score["unreadable"], score["cut"]) == (None, 6, 6, 0)
+
+
+def judges(text: str, finish: str) -> Callable[[Body], tuple[str, str]]:
+    """Answers every question with Paris, and what a judge is asked with this."""
+
+    def says(body: Body) -> tuple[str, str]:
+        asked = body["messages"][-1]["content"]
+        if "Yes or No" in asked or "Hypothesis" in asked:
+            return text, finish
+        return f"Paris{len(asked) % 2}", "stop"
+
+    return says
+
+
+def test_a_comparison_that_was_cut_is_no_verdict(unwaver: Any, tmp_path: Path) -> None:
+    rows = [{"original": f"where {n}", "variant": f"in what place is {n}", "gold": "Paris1"} for n in range(4)]
+    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    options = ["--agree", "judge=openai/judge", "--agree", "exact", "--scorer", "judge=openai/judge"]
+    with served(judges("", "length")) as server:
+        env = {"OPENAI_BASE_URL": server.url}
+        done = unwaver(*command(server, "own.jsonl"), *options, "--out", "r", "--json", env=env)
+        assert done.returncode == 3, done.stderr
+        document = json.loads(done.stdout)
+        scores = {s["metric"]: s for s in document["scores"]}
+        assert scores["Cons_judge"]["value"] is None
+        assert "accuracy_judge" not in scores
+        assert scores["Cons_exact"]["counted"] == 4
+        told = document["run"]["agreements"][0]
+        assert (told["name"], told["failed"], told["refused"]) == ("judge", 0, 0)
+        assert told["cut"] == told["pairs"] > 0
+        rated = document["run"]["scorers"][0]
+        assert rated["cut"] == rated["asked"] > 0
+        sent = len(server.bodies)
+        again = unwaver(*command(server, "own.jsonl"), *options, "--out", "r", env=env)
+        assert again.returncode == 3
+        assert len(server.bodies) == sent
+        said = " ".join(again.stdout.split())
+        assert f"pairs were not compared ({told['cut']} cut)" in said
+        assert f"no verdict in {rated['asked']} of {rated['asked']} cases ({rated['asked']} cut)" in said
+    scored = unwaver("score", "r", "--json")
+    assert scored.returncode == 3, scored.stderr
+    assert json.loads(scored.stdout)["scores"] == document["scores"]
+
+
+def test_a_judge_that_was_cut_certifies_and_rejects_nothing(unwaver: Any, tmp_path: Path) -> None:
+    rows = [{"text": f"a man with {n} dogs walks", "gold": "positive"} for n in range(3)]
+    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    makes = [
+        "--task",
+        "sst2",
+        "--variants",
+        "paraphrase",
+        "--writer",
+        "rules",
+        "--judge",
+        "entail=openai/judge",
+        "--k",
+        1,
+    ]
+    with served(judges("Well, as to", "length")) as server:
+        env = {"OPENAI_BASE_URL": server.url}
+        done = unwaver("run", "own.jsonl", *makes, "--model", "fake/random", "--out", "r", "--json", env=env)
+        assert done.returncode == 3, done.stderr
+    document = json.loads(done.stdout)
+    score = next(s for s in document["scores"] if s["metric"] == "tau")
+    assert (score["cut"], score["counted"], score["not_applicable"]) == (3, 0, 0)
+    (found,) = document["run"]["certification"]
+    assert (found["accepted"], found["judged"]) == (0, 0)
+    assert found["no_verdict"]["cut"] > 0
+    standings = {
+        json.loads(line)["standing"] for line in (tmp_path / "r" / "audit.jsonl").read_text().splitlines()
+    }
+    assert "rejected" not in standings
+
+
+def test_paraphrases_that_a_writer_did_not_finish(unwaver: Any, tmp_path: Path) -> None:
+    rows = [{"text": f"a man with {n} dogs walks", "gold": "positive"} for n in range(3)]
+    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    tries = [("A man who has dogs", "length"), (None, "content_filter"), ("A dog owner is walking.", "stop")]
+
+    def says(body: Body) -> tuple[str | None, str]:
+        assert body["messages"][-1]["content"].startswith("Rephrase")
+        return tries[(body["seed"] - 7) % 3]
+
+    makes = [
+        "--task",
+        "sst2",
+        "--kind",
+        "semantic",
+        "--variants",
+        "paraphrase",
+        "--k",
+        1,
+        "--tries",
+        3,
+        "--seed",
+        7,
+    ]
+    with served(says) as server:
+        writer = ["--writer", "openai/writer", "--writer-arg", f"base_url={server.url}"]
+        run = ["run", "own.jsonl", *makes, *writer, "--model", "fake/random", "--out", "r"]
+        done = unwaver(*run, "--json")
+        assert done.returncode == 0, done.stderr
+        sent = len(server.bodies)
+        assert sent == 9
+        shown = unwaver(*run)
+        assert len(server.bodies) == sent
+    (found,) = json.loads(done.stdout)["run"]["certification"]
+    assert (found["unfinished"], found["refused"], found["candidates"], found["kept"]) == (3, 3, 3, 3)
+    assert "3 not finished by the writer at its token limit" in " ".join(shown.stdout.split())
+    records = [json.loads(line) for line in (tmp_path / "r" / "audit.jsonl").read_text().splitlines()]
+    assert [r["standing"] for r in records].count("unfinished") == 3
+    assert "A man who has dogs" in {r["variant"] for r in records}
+    assert "A man who has dogs" not in (tmp_path / "r" / "groups.jsonl").read_text()

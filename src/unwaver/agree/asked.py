@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from unwaver.agree import Pair
 from unwaver.read import read_label
-from unwaver.table import softmax
+from unwaver.state import NO_ANSWER, Status, is_cut
+from unwaver.table import reading_status, softmax
 from unwaver.tasks import prompt_of, segments_of, task_named
 from unwaver.types import Answer, Item, Request
 
@@ -24,10 +25,17 @@ def request_of(task_name: str, pair: Pair) -> Request:
     )
 
 
+def lacking(request: Request, answer: Answer) -> Status | None:
+    """Why an answer of a model that compares or judges is no verdict: failed, refused, cut. None: it is one."""
+    label = read_label(answer.text, request.choices, request.words) if is_cut(answer.finish) else None
+    status = reading_status(answer, label, request.choices, request.words)
+    return status if status in NO_ANSWER else None
+
+
 def probability(request: Request, answer: Answer, label: str) -> float | None:
     """Of a choice: by the log-probabilities where there are any, else 1 or 0 by what is written; None if neither
-    can be read."""
-    if answer.error is not None:
+    can be read, or it is no verdict."""
+    if lacking(request, answer):
         return None
     if answer.logprobs and len(answer.logprobs) == len(request.choices):
         probs = softmax(answer.logprobs)
@@ -38,7 +46,7 @@ def probability(request: Request, answer: Answer, label: str) -> float | None:
 
 def chosen(request: Request, answer: Answer) -> str | None:
     """The label that is given: what is written goes before log-probabilities, as in a run."""
-    if answer.error is not None:
+    if lacking(request, answer):
         return None
     if answer.text is not None:
         return read_label(answer.text, request.choices, request.words)
