@@ -90,7 +90,7 @@ def test_clusters_make_it_less_sure(tmp_path: Path) -> None:
 
 def test_few_clusters_decide_nothing(tmp_path: Path) -> None:
     (check,) = checks_of(write(tmp_path / "a.jsonl", "xo" * 20, cluster=4), Bar("max", "tau", 0.1))
-    assert (check.verdict, check.interval, check.clusters) == ("undecided", "bootstrap", 10)
+    assert (check.verdict, check.interval, check.clusters) == ("undecided", "t", 10)
     assert "too few" in check.reason
 
 

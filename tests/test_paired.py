@@ -159,7 +159,13 @@ def test_paired_intervals_cover(tau: float, better_by: float) -> None:
         second *= rng.random(len(clusters)) >= better_by / tau
         a, b = (np.bincount(clusters, weights=x, minlength=200) for x in (first, second))
         low, high, _ = _interval(
-            np.column_stack([a, sizes]), np.column_stack([b, sizes]).astype(float), mean, True, 0, 0.95
+            np.column_stack([a, sizes]),
+            np.column_stack([b, sizes]).astype(float),
+            mean,
+            True,
+            0,
+            0.95,
+            alone=False,
         )
         assert low is not None
         assert high is not None

@@ -43,6 +43,7 @@ class Block:
     probs: pl.Series
     # one entry a group
     cluster: Codes
+    units: Codes  # what intervals resample: the clusters, or a row with the items of each group (unwaver.units)
     failed: Bools
     not_asked: Bools
     unreadable: Bools
@@ -204,6 +205,7 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         probs=frame["probs"],
         cluster=cluster,
         **missing,
+        units=_units(frame, group, cluster),
         unreadable=any_row(status == "unreadable"),
         cut_read=any_row(status == "cut_read"),
         truncated=any_row(frame["truncated"]),
@@ -240,6 +242,21 @@ def _trials(group: Codes, replicate: Codes) -> tuple[int, Codes]:
     values, rank = np.unique(replicate, return_inverse=True)
     found, trial = np.unique(group * len(values) + rank, return_inverse=True)
     return max(len(found), groups + 1), trial
+
+
+def _units(frame: pl.DataFrame, group: Codes, cluster: Codes) -> Codes:
+    """The items of each group as numbers, -1 where it has fewer; a group that names none has its cluster."""
+    if "units" not in frame.columns or frame["units"].null_count() == frame.height:
+        return cluster
+    first = np.unique(group, return_index=True)[1]
+    own_cluster = pl.concat_list(pl.col("cluster").cast(pl.String))
+    names = frame[first].select(pl.coalesce("units", own_cluster)).to_series()
+    counts = names.list.len().to_numpy().astype(np.int64)
+    row = np.repeat(np.arange(len(first)), counts)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    units = np.full((len(first), int(counts.max())), -1, dtype=np.int64)
+    units[row, place] = _codes(names.explode())[0]
+    return units
 
 
 def _greatest(frame: pl.DataFrame, column: str) -> Any:

@@ -344,7 +344,7 @@ def comparable(
 def _row(named: _Named, one: Aligned, other: Aligned, seed: int) -> Row:
     metric, block = named.one.metric, one.block
     found = difference(
-        named.one.values, named.other.values, block.cluster, metric.reduce, share=metric.share, seed=seed
+        named.one.values, named.other.values, block.units, metric.reduce, share=metric.share, seed=seed
     )
     complete = block.complete & other.block.complete
     counted = found.groups if found else 0

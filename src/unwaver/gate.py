@@ -23,11 +23,13 @@ from unwaver.missing import in_words, what_to_do
 from unwaver.paired import difference
 from unwaver.result import leading_of
 from unwaver.scoring import Measured, accuracy_of, measured, partition
+from unwaver.stats import FEWEST as FEWEST_UNITS
 
 Verdict = Literal["pass", "fail", "undecided"]
 EVERYWHERE = "*"
 MOST_GROUPS = 10_000_000
-FEWEST = 20  # a bootstrap over fewer clusters decides nothing
+FEWEST = 20  # units: an interval that is not exact decides nothing with fewer
+ESTIMATED = ("bootstrap", "item bootstrap", "t")
 
 
 @dataclass(frozen=True)
@@ -238,14 +240,16 @@ def _check(measured: Measured, bar: Bar, block: Block, alpha: float, seed: int) 
         raise UsageError(f"{bar}: {bar.metric} lies between 0 and 1", hint="a bar is a fraction: 0.10 is 10 %")
     found = measured.estimate(seed, level=1 - 2 * alpha)
     check = _counts(
-        _missing(bar, block, _no_value(block)),
+        _missing(bar, block, _no_value(bar.metric, block)),
         block,
         measured.counted,
     )
     if found.value is None:
         return check
     if found.low is None or found.high is None:
-        return replace(check, value=found.value, verdict="undecided", reason="the value has no interval")
+        few = f"the value has no interval: {found.clusters} independent units are too few"
+        why = "the value has no interval" if found.clusters >= FEWEST_UNITS else few
+        return replace(check, value=found.value, verdict="undecided", reason=why, clusters=found.clusters)
     check = replace(
         check, value=found.value, low=found.low, high=found.high, interval=found.interval, clusters=found.clusters
     )
@@ -255,9 +259,9 @@ def _check(measured: Measured, bar: Bar, block: Block, alpha: float, seed: int) 
 def _decided(check: Check, value: float, bar: float, *, at_most: bool, alpha: float) -> Check:
     assert check.low is not None
     assert check.high is not None
-    if check.interval == "bootstrap" and check.clusters < FEWEST:
+    if check.interval in ESTIMATED and check.clusters < FEWEST:
         lacking = math.ceil((FEWEST - check.clusters) * check.counted / check.clusters)
-        reason = f"{check.clusters} independent clusters are too few: about {lacking:,} more groups are needed"
+        reason = f"{check.clusters} independent units are too few: about {lacking:,} more groups are needed"
         return replace(check, verdict="undecided", reason=reason, further_groups=lacking)
     limit = f"one-sided {100 * (1 - alpha):g} % limit"
     good, bad = (check.high, check.low) if at_most else (check.low, check.high)
@@ -334,10 +338,10 @@ def _missing(bar: Bar, block: Block, reason: str) -> Check:
     return _counts(check, block, 0)
 
 
-def _no_value(block: Block) -> str:
+def _no_value(metric: str, block: Block) -> str:
     if not sum(block.missing.values()):
-        return "it has no value: it applies to no group"
-    return f"it has no value: {_lacking(sum(block.missing.values()), block.missing)}"
+        return f"nothing was measured: {metric} applies to none of {block.groups:,} groups"
+    return f"nothing was measured: {_lacking(sum(block.missing.values()), block.missing)}"
 
 
 def _lacking(groups: int, counts: Mapping[str, int]) -> str:
@@ -424,14 +428,14 @@ def _drop(before: Measured, after: Measured, bar: Bar, block: Block, alpha: floa
     found = difference(
         before.values,
         after.values,
-        before.block.cluster,
+        before.block.units,
         metric.reduce,
         share=metric.share,
         seed=seed,
         level=1 - 2 * alpha,
     )
     named = replace(bar, metric=metric.name)
-    check = _missing(named, block, "it has no value in both")
+    check = _missing(named, block, f"nothing was measured: {metric.name} has no value in both runs")
     if found is None:
         return check
     check = replace(_counts(check, block, found.groups), value=found.second, baseline=found.first)

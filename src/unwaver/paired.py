@@ -1,10 +1,13 @@
-"""Two runs on the same groups: is the difference there? Values of both, aligned, and the cluster of each group.
+"""Two runs on the same groups: is the difference there? Values of both, aligned, and the units of each group.
 
-    mcnemar       exact, for 0/1 values where every cluster has one group: only groups that changed count
-    permutation   else: under the hypothesis of no difference the two runs of a cluster may change places
-    holm          over a table of p-values
+    mcnemar         exact, for 0/1 values where every cluster has one group: only groups that changed count
+    permutation     for clusters: under the hypothesis of no difference the two runs of a cluster may change places
+    item bootstrap  for groups made of shared items, which hang together in one or two clusters: too few to change
+                    places. The difference is divided by its spread over draws of items, a t statistic
+    t               the same with fewer than ten items, by leaving out one item at a time
+    holm            over a table of p-values
 
-The interval draws clusters and takes both runs of each at once.
+The interval draws units and takes both runs of each at once.
 """
 
 from __future__ import annotations
@@ -14,7 +17,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unwaver.stats import LEVEL, Floats, Ints, Reduce, binomial, bootstrap, mean, sums_by, zeros_and_ones
+from unwaver.stats import (
+    FEW,
+    FEW_CLUSTERS,
+    FEWEST,
+    LEVEL,
+    Reduce,
+    binomial,
+    bootstrap,
+    mean,
+    sums_by,
+    t_interval,
+    zeros_and_ones,
+)
+from unwaver.units import (
+    SHAPE,
+    Floats,
+    Ints,
+    components,
+    count_units,
+    disjoint_groups,
+    item_draws,
+    merged,
+    without_each_item,
+)
 
 MOST_STATES = 50_000  # as many ways of changing places are counted one by one; more are drawn at random
 DRAWS = 9_999
@@ -30,24 +56,25 @@ class Difference:
     difference: float
     low: float | None
     high: float | None
-    interval: str | None  # exact, bootstrap
+    interval: str | None  # exact, t, bootstrap, item bootstrap
     p: float
-    test: str  # mcnemar, permutation
+    test: str  # mcnemar, permutation, item bootstrap, t
     groups: int
-    clusters: int
+    clusters: int  # independent units: clusters, or original items
 
 
 def difference(
     first: Floats,
     second: Floats,
-    clusters: Ints,
+    units: Ints,
     reduce: Reduce | None = None,
     *,
     share: bool = True,
     seed: int = 0,
     level: float = LEVEL,
 ) -> Difference | None:
-    """`first` and `second` have a value (or a row of statistics) for each group, NaN where it does not apply.
+    """`first` and `second` have a value (or a row of statistics) for each group, NaN where it does not apply;
+    `units` are the clusters or the items of the groups (see unwaver.units).
 
     [0, 0, 1], [1, 0, 1] -> 1/3, p = 1. None where no group is left.
     """
@@ -57,47 +84,96 @@ def difference(
     if n == 0:
         return None
     one, other = one[both], other[both]
-    unit = np.unique(clusters[both], return_inverse=True)[1]
-    units = int(unit.max()) + 1
+    units, function = merged(units[both]), reduce or mean
     ones = np.ones((n, 1))
-    a, b = (sums_by(unit, units, np.hstack([part, ones])) for part in (one, other))
-    function = reduce or mean
+    rows = np.hstack([one, ones]), np.hstack([other, ones])
     with np.errstate(invalid="ignore", divide="ignore"):
-        values = float(function(a.sum(axis=0))), float(function(b.sum(axis=0)))
+        values = float(function(rows[0].sum(axis=0))), float(function(rows[1].sum(axis=0)))
     if np.isnan(values).any():
         return None
-    exact = reduce is None and units == n and zeros_and_ones(one[:, 0]) and zeros_and_ones(other[:, 0])
+    if units.ndim == 2 and count_units(units) >= FEWEST:
+        (low, high, interval), p, test = _by_items(*rows, units, function, share, seed, level)
+        clusters = count_units(units)
+        return Difference(*values, values[1] - values[0], low, high, interval, p, test, n, clusters)
+    unit = np.unique(units if units.ndim == 1 else components(units), return_inverse=True)[1]
+    clusters = int(unit.max()) + 1
+    a, b = (sums_by(unit, clusters, part) for part in rows)
+    exact = reduce is None and clusters == n and zeros_and_ones(one[:, 0]) and zeros_and_ones(other[:, 0])
     if exact:
         p, test = mcnemar(int((one < other).sum()), int((one > other).sum())), "mcnemar"
     else:
         p, test = permutation(a, b, function, seed), "permutation"
-    low, high, interval = _interval(a, b, function, share, seed, level)
-    return Difference(*values, values[1] - values[0], low, high, interval, p, test, n, units)
+    low, high, interval = _interval(a, b, function, share, seed, level, alone=clusters == n)
+    return Difference(*values, values[1] - values[0], low, high, interval, p, test, n, clusters)
 
 
-def _interval(
-    a: Floats, b: Floats, reduce: Reduce, share: bool, seed: int, level: float
-) -> tuple[float | None, float | None, str | None]:
+Ends = tuple[float | None, float | None, str | None]
+
+
+def _interval(a: Floats, b: Floats, reduce: Reduce, share: bool, seed: int, level: float, *, alone: bool) -> Ends:
     """A bootstrap knows nothing of what it has not seen. Where no cluster rose (or none fell, or none did either),
     the share of those that would has an exact upper limit, and by so much they could move the difference."""
-    width, units = a.shape[1], len(a)
+    drawn, sums = _minus(reduce, a.shape[1]), np.hstack([a, b])
+    units, total = len(a), float(drawn(sums.sum(axis=0)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        each = drawn(sums)
+        if units < FEWEST:
+            low = high = total
+        elif units < (FEW if alone else FEW_CLUSTERS):
+            low, high = t_interval(total, drawn(sums.sum(axis=0) - sums), False, level)
+        else:
+            low, high = bootstrap(sums, drawn, seed, level)
+    name = "t" if units < (FEW if alone else FEW_CLUSTERS) else "bootstrap"
+    if units < FEWEST and np.any(each != 0):
+        return None, None, None
+    return _with_unseen((low, high, name), total, each, units, share, level)
 
-    def drawn(sums: Floats) -> Floats:
-        return np.asarray(reduce(sums[..., width:]) - reduce(sums[..., :width]))
 
-    total = float(drawn(np.hstack([a, b]).sum(axis=0)))
-    low, high = bootstrap(np.hstack([a, b]), drawn, seed, level) if units > 1 else (total, total)
-    interval = "bootstrap" if low < high else "exact"
+def _minus(reduce: Reduce, width: int) -> Reduce:
+    """Of sums of the first run and then the second: second − first."""
+    return lambda sums: np.asarray(reduce(sums[..., width:]) - reduce(sums[..., :width]))
+
+
+def _with_unseen(
+    ends: tuple[float, float, str], total: float, each: Floats, units: int, share: bool, level: float
+) -> Ends:
+    low, high, name = ends
+    if np.isnan(low) or np.isnan(high):
+        return None, None, None
+    interval = name if low < high else "exact"
     if not share:
         return (min(low, total), max(high, total), interval) if low < high else (None, None, None)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        each = drawn(np.hstack([a, b]))
     unseen = binomial(0, units, level)[1]
     if not (each > 0).any() or interval == "exact":
         high = max(high, (1 - unseen) * total + unseen)
     if not (each < 0).any() or interval == "exact":
         low = min(low, (1 - unseen) * total - unseen)
     return min(low, total), max(high, total), interval
+
+
+def _by_items(
+    a: Floats, b: Floats, units: Ints, reduce: Reduce, share: bool, seed: int, level: float
+) -> tuple[Ends, float, str]:
+    """Interval, p and test of groups made of shared items, one row of statistics a group."""
+    from scipy.special import stdtr, stdtrit
+
+    rows, drawn = np.hstack([a, b]), _minus(reduce, a.shape[1])
+    total, items = float(drawn(rows.sum(axis=0))), count_units(units)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if items < FEW:
+            without = drawn(without_each_item(rows, units))
+            name, spread = "t", float(np.sqrt((items - 1) * np.var(without)))
+        else:
+            draws = np.concatenate([drawn(weights @ rows) for weights in item_draws(units, seed)])
+            name, spread = "item bootstrap", float(np.sqrt(SHAPE * items / (items - 1) * np.nanvar(draws)))
+        each = drawn(rows)
+    if np.isnan(spread):
+        return (None, None, None), 1.0, name
+    reach = float(stdtrit(items - 1, (1 + level) / 2)) * spread
+    p = 2 * float(stdtr(items - 1, -abs(total) / spread)) if spread > 0 else 1.0
+    if reach > 0:
+        return (total - reach, total + reach, name), p, name
+    return _with_unseen((total, total, name), total, each, disjoint_groups(units), share, level), p, name
 
 
 def mcnemar(up: int, down: int) -> float:

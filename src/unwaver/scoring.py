@@ -76,7 +76,7 @@ class Measured:
     def estimate(self, seed: int = 0, level: float = LEVEL) -> Estimate:
         m, block = self.metric, self.block
         found = estimate(
-            self.values, block.cluster, m.reduce, share=m.share, seed=seed, by_weight=m.by_weight, level=level
+            self.values, block.units, m.reduce, share=m.share, seed=seed, by_weight=m.by_weight, level=level
         )
         if m.known:
             return replace(found, low=None, high=None, interval=None)

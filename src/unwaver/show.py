@@ -115,9 +115,9 @@ def _row(s: Score, result: Result) -> list[str]:
 
 def chance_of(result: Result, s: Score) -> float | None:
     """What independent answers would give; of C_S, a share of items that pass, there is no such number."""
-    if s.metric in ("P_C", "P_C_pairs"):
-        floor = _beside(result, s, "P_C_floor")
-        return None if floor is None else floor.value
+    if s.metric in ("P_C", "P_C_pairs"):  # of pairs of distinct wordings, the floor is what chance gives
+        chance = _beside(result, s, "P_C_independent" if s.metric == "P_C" else "P_C_floor")
+        return None if chance is None else chance.value
     found = _beside(result, s, "tau_independent")
     if found is None or found.value is None or s.metric not in ("tau", "C_R"):
         return None
@@ -345,6 +345,13 @@ def _about_seen(result: Result) -> list[str]:
     ]
 
 
+def _single_answers(result: Result, s: Score) -> bool:
+    """A bucket of which nothing was measured, though its answers are there."""
+    others = (_beside(result, s, name) for name in (*OF_BUCKETS, "tau"))
+    complete = s.groups - s.failed - s.not_asked
+    return complete > 0 and all(other is None or other.value is None for other in others)
+
+
 def _about_buckets(result: Result) -> list[str]:
     lines = []
     for s in result.scores:
@@ -354,8 +361,13 @@ def _about_buckets(result: Result) -> list[str]:
                 f"{name}: {s.model} gives one answer to all wordings of every problem, though not always the "
                 "right one: the paraphrase may never have reached the model"
             )
-        if s.metric == "P_C_pairs" and s.not_applicable and s.value is not None:
-            lines.append(f"{name}: P_C_pairs leaves out {s.not_applicable:,} with fewer than two paraphrases")
+        if s.metric == "P_C" and s.not_applicable and s.value is not None:
+            lines.append(f"{name}: P_C leaves out {s.not_applicable:,} with fewer than two judged answers")
+        if s.metric == "P_C" and _single_answers(result, s):
+            lines.append(
+                f"{name}: nothing was measured: no group has a second judged wording or a second answer, so there "
+                "is nothing to compare"
+            )
         if s.metric == "weight_mass" and s.value is not None and s.value < 1 - 1e-9:
             lost = f"{100 * (1 - s.value):.2g} %"
             lines.append(f"{name}: {lost} of the test set is in bins without a problem, so …_published lose it")

@@ -1,9 +1,16 @@
-"""Intervals. A value per group, a cluster per group, and how the values are reduced to one number.
+"""Intervals. A value per group, the independent units of each group, and how values are reduced to one number.
 
-Groups that share an original are not independent, so the unit that is resampled is the cluster. Where every
-cluster has one group and every value is 0 or 1, the exact binomial interval is used instead: it covers at
-least 95 %. A bootstrap of a value that is 0 (or 1) everywhere would have no width, so the exact interval
-with n = clusters stands in there too.
+Groups that share an original are not independent, so the unit that is resampled is the cluster, not the group.
+Groups made of pairs of originals share items in chains, so that all of them may hang together; their units are the
+original items (see unwaver.units). Which interval is given depends on the units:
+
+    exact           binomial, where every unit is one group worth 0 or 1: covers at least 95 %. Also where
+                    the value is 0 or 1, with n = units: a bootstrap would have no width there
+    none            fewer than 5 units
+    t               fewer than 10 units (30 where clusters hold several groups): Student's t with the spread that
+                    leaving out one unit at a time shows, for shares on the log-odds scale
+    bootstrap       over clusters
+    item bootstrap  over items: a group has the product of its items' weights
 
 The bootstrap is BCa (Efron 1987): near 0 and 1 the draws are skewed, and their plain percentiles cover 93 %
 where 95 % is said. Tails are those of Student's t, as percentiles are too narrow for few clusters.
@@ -13,6 +20,7 @@ Tests of two runs on the same groups, and Holm's correction, are in unwaver.pair
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,13 +28,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from unwaver.units import Floats as Floats
+from unwaver.units import Ints as Ints
+from unwaver.units import count_units, disjoint_groups, item_draws, merged, stretched, without_each_item
+
 Reduce = Callable[[Floats], Floats]
 
 DRAWS = 2000
 MOST_UNITS = 5000
 LEVEL = 0.95
+FEWEST = 5  # units; an interval from fewer would say more about the method than about the data
+FEW, FEW_CLUSTERS = 10, 30  # units; below these BCa covers less than it says (torture/intervals.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +46,8 @@ class Estimate:
     value: float | None
     low: float | None
     high: float | None
-    clusters: int
-    interval: str | None  # exact, bootstrap
+    clusters: int  # independent units: clusters, or original items
+    interval: str | None  # exact, t, bootstrap, item bootstrap, sequence
 
 
 NOTHING = Estimate(None, None, None, 0, None)
@@ -48,7 +60,7 @@ def mean(sums: Floats) -> Floats:
 
 def estimate(
     values: Floats,
-    clusters: Ints,
+    units: Ints,
     reduce: Reduce | None = None,
     *,
     share: bool = True,
@@ -58,63 +70,125 @@ def estimate(
 ) -> Estimate:
     """Reduce one value (or one row of statistics) per group, NaN where the metric does not apply.
 
-    `reduce` gets the column sums with the number of groups as the last column; None is the mean. `share`
-    says that the value lies between 0 and 1. Clusters are numbered from 0. `by_weight` stands in for `reduce`
-    where the value is no function of sums: it gets the weights of all groups, 0 for those that do not apply.
+    `units` has the cluster of each group, or a row with the items of each group (see unwaver.units). `reduce` gets
+    the column sums with the number of groups as the last column; None is the mean. `share` says that the value
+    lies between 0 and 1. `by_weight` stands in for `reduce` where the value is no function of sums: it gets the
+    weights of all groups, 0 for those that do not apply.
     """
     table = values[:, None] if values.ndim == 1 else values
     counted = np.asarray(~np.isnan(table).any(axis=1))
     n = int(counted.sum())
     if n == 0:
         return NOTHING
-    table, clusters = table[counted], clusters[counted]
-    sizes = np.bincount(clusters)
-    units = int(np.count_nonzero(sizes))
+    table, units = table[counted], merged(units[counted])
     if by_weight is not None:
-        return _by_weight(by_weight, counted, clusters, units, seed, level)
-    if reduce is None and by_weight is None and units == n and zeros_and_ones(table[:, 0]):
+        return _by_weight(by_weight, counted, units, share, seed, level)
+    rows = np.column_stack([table, np.ones(n)])
+    if units.ndim == 2:
+        return _by_items(rows, units, reduce or mean, share, seed, level)
+    sizes = np.bincount(units)
+    clusters = int(np.count_nonzero(sizes))
+    if reduce is None and clusters == n and zeros_and_ones(table[:, 0]):
         hits = int(table[:, 0].sum())
-        return Estimate(hits / n, *binomial(hits, n, level), units, "exact")
-    sums = sums_by(clusters, len(sizes), np.column_stack([table, np.ones(n)]))[sizes > 0]
-    function = reduce or mean
-    value = float(function(sums.sum(axis=0)))
-    if np.isnan(value):
+        return Estimate(hits / n, *binomial(hits, n, level), clusters, "exact")
+    sums = sums_by(units, len(sizes), rows)[sizes > 0]
+    return _by_clusters(sums, reduce or mean, share, seed, level, alone=clusters == n)
+
+
+def _by_clusters(sums: Floats, reduce: Reduce, share: bool, seed: int, level: float, *, alone: bool) -> Estimate:
+    """One row of sums for each cluster; `alone`: each of them is one group."""
+    units = len(sums)
+    value = _value(reduce, sums.sum(axis=0))
+    if value is None:
         return Estimate(None, None, None, units, None)
     if share and (value <= 0.0 or value >= 1.0):
         return Estimate(value, *binomial(units if value >= 1.0 else 0, units, level), units, "exact")
-    if units < 2:
+    if units < FEWEST:
         return Estimate(value, None, None, units, None)
-    low, high = bootstrap(sums, function, seed, level)
-    if np.isnan(low):  # no draw has a value
+    if units < (FEW if alone else FEW_CLUSTERS):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ends = t_interval(value, reduce(sums.sum(axis=0) - sums), share, level)
+        return _estimate(value, ends, units, "t", units if share else None, level)
+    return _estimate(
+        value, bootstrap(sums, reduce, seed, level), units, "bootstrap", units if share else None, level
+    )
+
+
+def _by_items(rows: Floats, units: Ints, reduce: Reduce, share: bool, seed: int, level: float) -> Estimate:
+    items, apart = count_units(units), disjoint_groups(units)
+    value = _value(reduce, rows.sum(axis=0))
+    if value is None:
+        return Estimate(None, None, None, items, None)
+    if share and (value <= 0.0 or value >= 1.0):
+        return Estimate(value, *binomial(apart if value >= 1.0 else 0, apart, level), items, "exact")
+    if items < FEWEST:
+        return Estimate(value, None, None, items, None)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if items < FEW:
+            ends, name = t_interval(value, reduce(without_each_item(rows, units)), share, level), "t"
+        else:
+            draws = np.concatenate([reduce(weights @ rows) for weights in item_draws(units, seed)])
+            ends, name = stretched(draws, value, items, share, level), "item bootstrap"
+    return _estimate(value, ends, items, name, apart if share else None, level)
+
+
+def _value(reduce: Reduce, sums: Floats) -> float | None:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = float(reduce(sums))
+    return None if math.isnan(value) else value
+
+
+def _estimate(
+    value: float, ends: tuple[float, float], units: int, name: str, exact: int | None, level: float
+) -> Estimate:
+    """The interval, which holds the value. One without width comes from units that are all the same: a share then
+    has the ends of the exact interval with n = `exact`, another number has none."""
+    low, high = min(ends[0], value), max(ends[1], value)
+    if math.isnan(low) or math.isnan(high):
         return Estimate(value, None, None, units, None)
-    return Estimate(value, min(low, value), max(high, value), units, "bootstrap")
+    if high - low > 1e-12 * max(1.0, abs(value)):
+        return Estimate(value, low, high, units, name)
+    if exact is None:
+        return Estimate(value, None, None, units, None)
+    return Estimate(value, *binomial(value * exact, exact, level), units, name)
 
 
 def _by_weight(
-    function: Reduce, counted: NDArray[np.bool_], clusters: Ints, units: int, seed: int, level: float
+    function: Reduce, counted: NDArray[np.bool_], units: Ints, share: bool, seed: int, level: float
 ) -> Estimate:
-    value = float(function(counted.astype(np.float64)))
-    if np.isnan(value):
-        return Estimate(None, None, None, units, None)
-    if units < 2:
-        return Estimate(value, None, None, units, None)
-    unit = np.unique(clusters, return_inverse=True)[1]
+    number = count_units(units)
+    value = _value(function, counted.astype(np.float64))
+    if value is None or number < FEWEST:
+        return Estimate(value, None, None, number, None)
+
+    def of(weights: Floats) -> float:
+        full = np.zeros(len(counted))
+        full[counted] = weights
+        return float(function(full))
+
+    if number < FEW:
+        items = units if units.ndim == 2 else units[:, None]
+        codes = np.unique(items[items >= 0])
+        without = np.array([of((items != code).all(axis=1).astype(np.float64)) for code in codes])
+        return _estimate(value, t_interval(value, without, False, level), number, "t", None, level)
+    if units.ndim == 2:
+        draws = np.array([of(row) for weights in item_draws(units, seed) for row in weights])
+        return _estimate(
+            value, stretched(draws, value, number, share, level), number, "item bootstrap", None, level
+        )
+    unit = np.unique(units, return_inverse=True)[1]
     random = np.random.default_rng(seed)
-    draws = np.empty(DRAWS)
-    weights = np.zeros(len(counted))
-    for n in range(DRAWS):
-        weights[counted] = np.bincount(random.integers(0, units, units), minlength=units)[unit]
-        draws[n] = function(weights)
+    drawn = (np.bincount(random.integers(0, number, number), minlength=number)[unit] for _ in range(DRAWS))
     tail = (1 - level) / 2
-    low, high = np.nanquantile(draws, [tail, 1 - tail])
-    return Estimate(value, min(float(low), value), max(float(high), value), units, "bootstrap")
+    low, high = np.nanquantile([of(weights.astype(np.float64)) for weights in drawn], [tail, 1 - tail])
+    return _estimate(value, (float(low), float(high)), number, "bootstrap", None, level)
 
 
 def zeros_and_ones(values: Floats) -> bool:
     return bool(((values == 0.0) | (values == 1.0)).all())
 
 
-def binomial(hits: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+def binomial(hits: float, n: int, level: float = LEVEL) -> tuple[float, float]:
     """Clopper and Pearson's exact interval: binomial(0, 10) -> (0.0, 0.308…)."""
     from scipy.special import betaincinv
 
@@ -122,6 +196,23 @@ def binomial(hits: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1, tail))
     high = 1.0 if hits == n else float(betaincinv(hits + 1, n - hits, 1 - tail))
     return low, high
+
+
+def t_interval(value: float, without_one: Floats, share: bool, level: float = LEVEL) -> tuple[float, float]:
+    """Student's t with the jackknife's spread; `without_one` are the values without each of the units.
+
+    For a mean of equally many groups a unit this is the t interval of the units' means. A share is moved to the
+    log-odds scale: near 0 and 1 the plain interval covers as little as 80 % (torture/intervals.py).
+    """
+    from scipy.special import expit, logit, stdtrit
+
+    n = len(without_one)
+    spread = math.sqrt((n - 1) / n * float(((without_one - without_one.mean()) ** 2).sum()))
+    reach = float(stdtrit(n - 1, (1 + level) / 2)) * spread
+    if not share:
+        return value - reach, value + reach
+    centre, reach = float(logit(value)), reach / (value * (1 - value))
+    return float(expit(centre - reach)), float(expit(centre + reach))
 
 
 def bootstrap(sums: Floats, reduce: Reduce, seed: int = 0, level: float = LEVEL) -> tuple[float, float]:

@@ -68,6 +68,7 @@ OPTIONAL: dict[str, Any] = {
     "embedding_distance": pl.Float64,  # of a variant to its original
     "sequential": pl.Boolean,  # true: how many groups were asked follows from what was answered
     "right_by": pl.String,  # how free text was judged: rouge1, contains
+    "units": pl.List(pl.String),  # the original items of the group, where several groups share them
 }
 ROUGE1, CONTAINS = "rouge1", "contains"
 REQUIRED = ("group", "kind", "role", "label")
@@ -192,6 +193,8 @@ def _extra_columns(
     """The columns of OPTIONAL that some group needs."""
     groups = {id(group): group for group, _ in rows}.values()
     columns: dict[str, Sequence[object]] = {}
+    if any(group.units for group in groups):
+        columns["units"] = [list(group.units) or None for group, _ in rows]
     if any(group.epsilon is not None for group in groups):
         columns["epsilon"] = [group.epsilon for group, _ in rows]
     if any(group.kind == "fooling" for group in groups):
@@ -320,6 +323,8 @@ def complete(table: Any, cut: CutMode | None = "exclude", origin: Origin = NOWHE
         )
     if not frame.height:
         raise origin.error("the table is empty", "it needs one row for each answer")
+    has_clusters = "cluster" in frame.columns and frame["cluster"].null_count() < frame.height
+    frame = frame.drop("units", strict=False)  # a column of that name in a foreign table is another thing
     frame = frame.with_columns(pl.lit(None).alias(n) for n in SCHEMA if n not in frame.columns)
     frame = frame.with_columns(_typed(frame[n], origin) for n in frame.columns if n in _TYPES)
     for name in ("group", "kind", "role"):
@@ -335,7 +340,8 @@ def complete(table: Any, cut: CutMode | None = "exclude", origin: Origin = NOWHE
     for name, known in _KNOWN_VALUES.items():
         _check_known(frame[name], known, origin)
     foreign = [n for n in frame.columns if n.startswith(_MADE) and not _is_made(n, frame.schema[n])]
-    return _without_answer(frame.drop(foreign), cut)
+    frame = frame.drop(foreign)
+    return _without_answer(frame if has_clusters else _with_units(frame), cut)
 
 
 def _without_answer(frame: pl.DataFrame, cut: CutMode | None) -> pl.DataFrame:
@@ -440,6 +446,17 @@ def _expected(frame: pl.DataFrame, origin: Origin) -> pl.Series:
         message = f'kind "{kind}" is not known, so a column "expect" is needed: {", ".join(get_args(Expect))}'
         raise origin.error(message, near(kind, KINDS), row if "expect" in frame.columns and origin.lines else None)
     return expect
+
+
+def _with_units(frame: pl.DataFrame) -> pl.DataFrame:
+    """Where groups have several originals and name no cluster, what is independent are these items."""
+    block = [*BLOCK, "group"]
+    of_several = (pl.col("expect") == "implied") & (pl.col("role") == "original") & (pl.col("item") != "")
+    originals = frame.filter(of_several)
+    found = originals.group_by(block).agg(units=pl.col("item").unique(maintain_order=True))
+    if not (found["units"].list.len() > 1).any():
+        return frame
+    return frame.join(found, on=block, how="left", maintain_order="left")
 
 
 def _frame(table: Any) -> pl.DataFrame:

@@ -47,8 +47,10 @@ class Group:
     """Items that must stand in one relation: original first, or premises first and the conclusion last.
 
     `cluster` names the connected component of groups that share an original: the unit that intervals
-    resample. "" means that the group stands alone. `keep` is how many certified variants count, the first of
-    them; None is all. `epsilon` is an upper limit of the share of wrong variants among groups made like this one.
+    resample. "" means that the group stands alone. `units` names the original items where groups are made of
+    several of them and share them in chains: intervals then resample these (see unwaver.units). `keep` is how many
+    certified variants count, the first of them; None is all. `epsilon` is an upper limit of the share of wrong
+    variants among groups made like this one.
     """
 
     id: str
@@ -61,6 +63,7 @@ class Group:
     tag: str = ""
     keep: int | None = None
     epsilon: float | None = None
+    units: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +159,8 @@ class Score:
     method: str
     given: str | None = None
     better: Literal["low", "high", ""] = ""
-    interval: str | None = None  # exact, bootstrap
-    clusters: int = 0
+    interval: str | None = None  # exact, t, bootstrap, item bootstrap, sequence
+    clusters: int = 0  # independent units: clusters, or original items
     unreadable_as: Literal["violation", "skipped"] = "violation"
     flags: tuple[str, ...] = field(default=())
     # if a share epsilon of the groups holds a wrong variant, the value on the right ones lies between the bounds

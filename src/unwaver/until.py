@@ -16,6 +16,7 @@ from unwaver.ask import Budget, Spent, ask
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError, near
+from unwaver.groups import share_items
 from unwaver.panel import Answers, Panel, Respondent
 from unwaver.store import Store
 from unwaver.types import Group
@@ -124,6 +125,9 @@ class Until:
     def _check(self, cases: Mapping[str, Sequence[Group]]) -> None:
         """Every case must have the metric, as a mean over groups. Seen on a group to which nobody has answered."""
         for case, groups in cases.items():
+            if share_items(groups):
+                why = f"--until: groups of {case} share original items, so none of them can be left out by chance"
+                raise UsageError(why, hint="give --additive disjoint, or run without --until")
             usable, known = set[str](), set[str]()
             for found in self._measured(self._frame(groups[:1], {})):
                 known.add(found.metric.name)

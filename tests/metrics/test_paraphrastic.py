@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import unwaver
 from unwaver.errors import DataError
+from unwaver.report.verdict import verdicts
 from unwaver.scoring import broken_groups, score_frame
 from unwaver.table import complete
 from unwaver.types import Score
@@ -40,16 +42,17 @@ def scores(rows: list[dict[str, Any]]) -> dict[str, Score]:
 def test_values_by_hand() -> None:
     found = scores(buckets("1110", "0", originals="10"))
     value = {name: s.value for name, s in found.items()}
-    assert value["P_C"] == (0.625 + 1) / 2
+    assert value["P_C"] == 0.625  # one wording says nothing of consistency
     assert value["P_C_pairs"] == 0.5  # the bucket of one has no pair
     assert (found["P_C_pairs"].counted, found["P_C_pairs"].not_applicable) == (1, 1)
-    assert value["VAP"] == 0.1875 / 2
+    assert value["VAP"] == 0.1875
     assert value["A_bucket"] == 0.375
     assert value["A_paraphrase"] == pytest.approx(3 / 5)
     assert value["A_original"] == 0.5
-    assert value["Var_R"] == 0.375 * 0.625
-    assert value["PVAP"] == pytest.approx(0.09375 / 0.234375)
-    assert value["P_C_floor"] == 1 - 2 * 0.375 * 0.625
+    assert value["Var_R"] == 0.75 * 0.25
+    assert value["PVAP"] == pytest.approx(1.0)
+    assert value["P_C_floor"] == 1 - 2 * 0.75 * 0.25
+    assert value["P_C_independent"] == pytest.approx(1 - 2 * 0.75 * 0.25 * (1 - 1 / 4))
     assert not {"A_test", "A_corrected", "weight_mass"} & set(found)
 
 
@@ -70,6 +73,69 @@ def test_unreadable_is_wrong() -> None:
     found = scores(buckets("1?", "??"))
     assert found["A_bucket"].value == 0.25
     assert found["P_C"].value == 0.75
+
+
+def test_one_wording_says_nothing_of_consistency() -> None:
+    """Whatever the model does, a single judged answer agrees with itself."""
+    result = unwaver.score(buckets("1", "0", "1"))
+    found = {s.metric: s for s in result}
+    for name in ("P_C", "P_C_pairs", "VAP", "PVAP", "Var_R", "P_C_floor", "P_C_independent", "Cons_lex"):
+        assert (found[name].value, found[name].low, found[name].not_applicable) == (None, None, 3), name
+    assert (found["A_bucket"].value, found["A_bucket"].counted) == (pytest.approx(2 / 3), 3)
+    (leads,) = result.leading()
+    assert leads.metric != "P_C"
+    assert "nothing was measured" in str(result)
+    (said,) = verdicts(result)
+    assert "pair" not in said.said
+    assert broken_groups(complete(buckets("1", "0", gold=None))) == []
+
+
+def test_repeats_of_one_wording_are_compared_with_one_another() -> None:
+    rows = [
+        {**row, "item": row["group"], "replicate": n % 3}
+        for n, row in enumerate(buckets("110", "000", kind="repeat", expect="bucket"))
+    ]
+    assert scores(rows)["P_C"].value == pytest.approx((5 / 9 + 1) / 2)
+    only_paraphrase = [{**row, "kind": "paraphrase"} for row in rows]
+    assert scores(only_paraphrase)["P_C"].value is None  # a bucket of wordings of which one was judged
+
+
+@pytest.mark.parametrize(("n", "expected"), [(2, 0.75), (3, 2 / 3), (12, 1 - 0.5 * 11 / 12)])
+def test_chance_counts_a_wording_paired_with_itself(n: int, expected: float) -> None:
+    """All answers of coin flips, once each: the mean of P_C over them is its chance value."""
+    every = ["".join(flips) for flips in itertools.product("01", repeat=n)] if n < 9 else ["01" * (n // 2)]
+    found = scores(buckets(*every))
+    assert found["P_C_independent"].value == pytest.approx(expected)
+    if n < 9:
+        assert found["P_C"].value == pytest.approx(expected)
+        assert found["P_C_pairs"].value == pytest.approx(found["P_C_floor"].value)
+
+
+def test_chance_of_unequal_buckets_is_by_the_mean_of_one_over_n() -> None:
+    found = scores(buckets("11", "0110", "100"))
+    a = (1 + 1 / 2 + 1 / 3) / 3
+    of_one = (1 / 2 + 1 / 4 + 1 / 3) / 3
+    squares = a  # without repeats p is 0 or 1
+    expected = 1 - 2 * (a * (1 - a) - (squares - a**2) * of_one)
+    assert found["P_C_independent"].value == pytest.approx(expected)
+    assert expected == pytest.approx(1 - 2 * a * (1 - a) * (1 - of_one))
+
+
+def test_chance_with_repeats_is_that_of_wordings() -> None:
+    """A model that answers alike every time gains nothing by being asked three times."""
+    once = buckets("1100", "0110")
+    thrice = [{**row, "item": f"{n}", "replicate": r} for n, row in enumerate(once) for r in range(3)]
+    single = [{**row, "item": f"{n}"} for n, row in enumerate(once)]
+    assert scores(thrice)["P_C_independent"].value == pytest.approx(scores(single)["P_C_independent"].value)
+
+
+def test_the_verdict_is_about_distinct_pairs() -> None:
+    """Two wordings, one right: every pair of distinct ones differs; P_C itself says half."""
+    result = unwaver.score(buckets(*["10"] * 40))
+    (found,) = verdicts(result)
+    assert result.find("P_C").value == 0.5
+    assert found.rate == 1.0
+    assert found.said.startswith("every pair of paraphrases")
 
 
 def test_figure_2_of_the_paper() -> None:
@@ -95,11 +161,12 @@ bucket_texts = st.lists(st.text("01", min_size=1, max_size=9), min_size=1, max_s
 def test_identities_and_bounds(answers: list[str]) -> None:
     found = scores(buckets(*answers))
     p_c, vap, floor = (found[name].value for name in ("P_C", "VAP", "P_C_floor"))
-    assert p_c is not None
-    assert vap is not None
-    assert floor is not None
+    several = [a for a in answers if len(a) > 1]
+    if not several:
+        assert p_c is vap is floor is None
+        return
     assert p_c == 1 - 2 * vap
-    theta = np.array([a.count("1") / len(a) for a in answers])
+    theta = np.array([a.count("1") / len(a) for a in several])
     assert p_c == pytest.approx((theta**2 + (1 - theta) ** 2).mean(), abs=1e-12)
     assert found["Var_R"].value == pytest.approx(vap + theta.var(), abs=1e-12)
     assert 0.5 - 1e-12 <= floor <= p_c + 1e-12

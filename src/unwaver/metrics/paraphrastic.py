@@ -5,13 +5,18 @@ A group is a bucket of paraphrases; θ is the share of it that was answered righ
 
     right, right, right, wrong -> θ = 0.75, P_C 0.625, P_C_pairs 0.5
 
-    P_C           mean of θ² + (1 − θ)², the published plug-in: a paraphrase is also paired with itself
-    P_C_pairs     the same over distinct pairs, unbiased; a bucket of one paraphrase does not apply
-    P_C_floor     1 − 2·A·(1 − A), the least P_C that the accuracy A = mean θ allows
+    P_C              mean of θ² + (1 − θ)², the published plug-in: a paraphrase is also paired with itself
+    P_C_pairs        the same over distinct pairs, unbiased
+    P_C_floor        1 − 2·A·(1 − A), the least P_C that the accuracy A = mean θ allows; what P_C_pairs would be
+                     if answers were independent
+    P_C_independent  1 − 2·A·(1 − A)·(1 − mean 1/n), what P_C would be: a wording always agrees with itself
     VAP           mean of θ·(1 − θ), the variance due to wording; P_C = 1 − 2·VAP
     Var_R         VAP + Var(θ) = A·(1 − A), the variance of right and wrong
     PVAP          VAP / Var_R, the share of it that is due to wording
     A_original    accuracy on originals; A_paraphrase on all paraphrases pooled; A_bucket the mean of θ
+
+A bucket with one judged wording tells nothing of consistency (θ² + (1 − θ)² is 1 whatever the model does): only
+accuracies apply to it.
 
 Where buckets have weights that undo how they were drawn:
 
@@ -29,9 +34,11 @@ import numpy as np
 
 from unwaver import charts
 from unwaver.analysis.pareto import Point, consistency_at, pareto
-from unwaver.block import Block, Metric
+from unwaver.block import Block, Bools, Metric
 from unwaver.stats import Floats, Reduce, mean
 from unwaver.types import Figure, Score
+
+PUBLISHED = "paranlu"
 
 
 def metrics(block: Block) -> Iterator[Metric]:
@@ -39,9 +46,10 @@ def metrics(block: Block) -> Iterator[Metric]:
         return
     yield Metric("P_C", within, "high", reduce=_consistency, each=_one_minus_two)
     yield Metric("P_C_pairs", within_pairs, "high", reduce=_consistency, each=_one_minus_two)
-    yield Metric("P_C_floor", theta, reduce=_floor)
+    yield Metric("P_C_floor", _theta_of_several, reduce=_floor)
+    yield Metric("P_C_independent", _if_independent, reduce=_independent)
     yield Metric("VAP", within, "low")
-    yield Metric("Var_R", theta, reduce=_variance)
+    yield Metric("Var_R", _theta_of_several, reduce=_variance)
     yield Metric("PVAP", _within_and_theta, "low", reduce=_share_of_wording)
     yield Metric("A_original", lambda b: b.per_group(b.right, ~b.target), "high")
     yield Metric("A_paraphrase", _right_and_count, "high", reduce=_ratio)
@@ -57,9 +65,23 @@ def theta(block: Block) -> Floats:
     return block.per_group(block.right, block.target)
 
 
+def _theta_of_several(block: Block) -> Floats:
+    """θ of the buckets that say something of consistency."""
+    return np.where(_tells(_judged(block)[1], block), theta(block), np.nan)
+
+
+def _tells(n: Floats, block: Block) -> Bools:
+    """Buckets with two judged wordings or more; where the kind is `repeat`, with two judged answers.
+
+    The published P_C of δ-SNLI counts a bucket with a single paraphrase as consistent; so does ours of that suite.
+    """
+    several = n > 1
+    return np.asarray(n > 0 if block.suite == PUBLISHED and several.any() else several)
+
+
 def within(block: Block) -> Floats:
-    """The variance of right and wrong in a bucket: right, right, right, wrong -> 0.1875."""
-    share = theta(block)
+    """The variance of right and wrong in a bucket: right, right, right, wrong -> 0.1875; one wording: null."""
+    share = _theta_of_several(block)
     return np.asarray(share * (1 - share))
 
 
@@ -77,16 +99,52 @@ def torn(block: Block) -> Floats:
     """1 where a bucket was answered in different ways: right and wrong, or without gold by several labels."""
     if np.isnan(block.right[block.target]).all():
         other = block.code != block.first_of_target[block.group]
-        return np.asarray(block.per_group(other.astype(float), block.target) > 0, dtype=np.float64)
-    return np.where(np.isnan(within(block)), np.nan, within(block) > 0)
+        found = block.per_group(other.astype(float), block.target) > 0
+        wordings = np.bincount(block.group[_first_of_wordings(block)], minlength=block.groups)
+        return np.where(wordings > 1, found, np.nan)
+    # repeats of one wording may be torn, too
+    share = theta(block)
+    several = np.bincount(block.group[block.target & ~np.isnan(block.right)], minlength=block.groups) > 1
+    return np.where(several, share * (1 - share) > 0, np.nan)
+
+
+def _first_of_wordings(block: Block) -> np.ndarray:
+    """A row of each wording, as row numbers."""
+    rows = np.flatnonzero(block.target)
+    return np.asarray(rows[np.unique(block.wording[rows], return_index=True)[1]])
+
+
+def _if_independent(block: Block) -> Floats:
+    """Per bucket: θ, 1/n for n wordings, and the mean of p² over them; p is 0 or 1 without repeats."""
+    share, n, between_repeats = _judged(block)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = share - between_repeats / n  # p² = p − p(1 − p)
+        table = np.column_stack([theta(block), 1 / n, squares])
+    return np.where(_tells(n, block)[:, None], table, np.nan)
+
+
+def _independent(sums: Floats) -> Floats:
+    """Three coin flips -> 2/3. θ(1 − θ) is A(1 − A) less the variance of θ, which is that of p divided by n."""
+    accuracy, of_one, squares = (sums[..., i] / sums[..., -1] for i in range(3))
+    return np.asarray(1 - 2 * (accuracy * (1 - accuracy) - (squares - accuracy**2) * of_one))
+
+
+def _judged(block: Block) -> tuple[Floats, Floats, Floats]:
+    """As `_wordings`; of the kind `repeat` every answer stands for itself."""
+    return _answers(block) if block.kind.partition("_")[0] == "repeat" else _wordings(block)
+
+
+def _answers(block: Block) -> tuple[Floats, Floats, Floats]:
+    rows = block.target & ~np.isnan(block.right)
+    n = np.bincount(block.group[rows], minlength=block.groups).astype(float)
+    return theta(block), n, np.zeros(block.groups)
 
 
 def _wordings(block: Block) -> tuple[Floats, Floats, Floats]:
     """Per bucket: the mean share right of its wordings, their number, and the sum of p(1 − p) over them."""
     rows = block.target & ~np.isnan(block.right)
     if block.trials == block.groups:  # no replicates: every row is a wording
-        n = np.bincount(block.group[rows], minlength=block.groups).astype(float)
-        return theta(block), n, np.zeros(block.groups)
+        return _answers(block)
     p, group, _ = block.per_wording(rows)
     n = np.bincount(group, minlength=block.groups).astype(float)
     with np.errstate(invalid="ignore"):
@@ -114,7 +172,7 @@ def _variance(sums: Floats) -> Floats:
 
 
 def _within_and_theta(block: Block) -> Floats:
-    return np.column_stack([within(block), theta(block)])
+    return np.column_stack([within(block), _theta_of_several(block)])
 
 
 def _share_of_wording(sums: Floats) -> Floats:

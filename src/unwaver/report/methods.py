@@ -65,10 +65,12 @@ METHODS = (
         CALM,
     ),
     Method(
-        r"P_C(_pairs|_floor|_corrected|_corrected_published)?",
+        r"P_C(_pairs|_floor|_independent|_corrected|_corrected_published)?",
         "How probable it is that two paraphrases of one problem are both answered right or both wrong.",
         "P_C = mean of θ² + (1 − θ)², θ the share of a bucket answered right. P_C_pairs: over distinct pairs, "
-        "1 − 2·θ(1 − θ)·n/(n − 1). P_C_floor = 1 − 2·A(1 − A), A = mean θ. Corrected: under weights that undo how "
+        "1 − 2·θ(1 − θ)·n/(n − 1). P_C_floor = 1 − 2·A(1 − A), A = mean θ, and P_C_independent = "
+        "1 − 2·A(1 − A)(1 − mean 1/n): what P_C_pairs and P_C would be if answers were independent. Buckets with "
+        "one judged wording do not apply. Corrected: under weights that undo how "
         "buckets were drawn.",
         PARANLU,
     ),
@@ -154,8 +156,14 @@ def interval_words(s: Score, seed: int) -> str:
     if s.interval == "exact":
         return f"exact binomial (Clopper and Pearson), n = {s.clusters:,}"
     if s.interval == "bootstrap":
-        return f"percentile bootstrap, {DRAWS:,} draws of {s.clusters:,} clusters, seed {seed}"
-    return "none"
+        return f"BCa bootstrap, {DRAWS:,} draws of {s.clusters:,} clusters, seed {seed}"
+    if s.interval == "item bootstrap":
+        return f"bootstrap with weights for {s.clusters:,} original items, a group has their product, seed {seed}"
+    if s.interval == "t":
+        return f"Student's t, spread by leaving out each of {s.clusters:,} independent units"
+    if s.interval == "sequence":
+        return "confidence sequence, valid although the number of groups follows from the answers"
+    return "none" if s.value is None else f"none: {s.clusters:,} independent units are too few"
 
 
 def repeat_commands(source: Source) -> list[str]:

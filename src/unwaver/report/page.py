@@ -351,8 +351,9 @@ _EVERY_NUMBER = (
     "Every number is a mean (or the reduction named) over groups. A group to which it does not apply is left out "
     "and counted; an unreadable answer satisfies no relation; a group with an answer that failed, was refused or "
     "was cut is left out and counted. 95 % intervals: exact (Clopper and Pearson) "
-    "where every cluster has one group and every value is 0 or 1, else a percentile bootstrap over clusters of "
-    "groups that share an original."
+    "where every cluster has one group and every value is 0 or 1, else a bootstrap over clusters of groups that "
+    "share an original, or over the original items where groups are made of several. With few independent units "
+    "it is a t interval, with fewer than five there is none."
 )
 
 

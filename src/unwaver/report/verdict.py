@@ -75,6 +75,7 @@ def _is_average(s: Score) -> bool:
 
 
 def verdict(s: Score, result: Result) -> Verdict:
+    s = _of_distinct_pairs(s, result)
     rate, low, high = _rates(s)
     level = _level(s, rate, low, high)
     subject = _task_name(s.task)
@@ -82,6 +83,16 @@ def verdict(s: Score, result: Result) -> Verdict:
         return Verdict("none", subject, _unmeasured(s), "", s, None)
     said = f"{_share_phrase(rate, s)}{_remark(s, result, level, rate, low, high)}"
     return Verdict(level, subject, said, _basis(s, rate, low, high), s, rate)
+
+
+def _of_distinct_pairs(s: Score, result: Result) -> Score:
+    """A sentence about pairs of paraphrases (or of repeats) must not count one paired with itself, as P_C does."""
+    if s.metric != "P_C" or s.value is None:
+        return s
+    block = (s.suite, s.task, s.kind, s.model, s.method)
+    same = [o for o in result.scores if (o.suite, o.task, o.kind, o.model, o.method) == block]
+    forms = [o for name in ("P_C_pairs", "P_C_repeats") for o in same if o.metric == name and o.value is not None]
+    return forms[0] if forms else s
 
 
 def _rates(s: Score) -> tuple[float | None, float | None, float | None]:
@@ -120,11 +131,17 @@ def _task_name(task: str) -> str:
 _BY_METRIC = {
     "C_R": ("swap of the two texts", "swaps of the two texts", "changes the answer", "change the answer"),
     "C_S": ("item", "items", "changes its answer with a mere sign", "change their answer with a mere sign"),
-    "P_C": (
+    "P_C_pairs": (
         "pair of paraphrases",
         "pairs of paraphrases",
         "is right in one wording and wrong in the other",
         "are right in one wording and wrong in the other",
+    ),
+    "P_C_repeats": (
+        "pair of repeats",
+        "pairs of repeats",
+        "is right once and wrong once",
+        "are right once and wrong once",
     ),
     "Cons_lex": ("pair of wordings", "pairs of wordings", "gets different answers", "get different answers"),
     "Cons_lex_repeat": (
@@ -141,6 +158,7 @@ _BY_METRIC = {
     ),
     "accuracy": ("answer", "answers", "is wrong", "are wrong"),
 }
+_BY_METRIC["P_C"] = _BY_METRIC["P_C_pairs"]
 _BY_KIND = {
     "semantic": ("paraphrase", "paraphrases", "changes the answer", "change the answer"),
     "paraphrase": ("paraphrase", "paraphrases", "changes the answer", "change the answer"),

@@ -80,7 +80,7 @@ def _by_case(groups: Iterable[Group]) -> dict[tuple[str, str], list[Group]]:
 
 
 def _clustered(groups: Sequence[Group]) -> list[Group]:
-    """A cluster that the file gives stays."""
+    """A cluster that the file gives stays, and with it the units that stand beside it, or none."""
     found = with_clusters(groups)
     return [given if given.cluster else group for given, group in zip(groups, found, strict=True)]
 

@@ -1,0 +1,23 @@
+"""The attacks of `make torture` in their short form."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "torture"
+
+
+@pytest.mark.parametrize("attack", ["intervals"])
+def test_short_form(attack: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / f"{attack}.py"), "--short"], capture_output=True, text=True, timeout=600
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines, done.stderr
+    assert [line for line in lines if not line["ok"]] == []
+    assert done.returncode == 0, done.stderr
