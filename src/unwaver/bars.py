@@ -78,7 +78,15 @@ def fraction(value: Any, where: str) -> float:
 _STATES = ("flipped", "unflipped")
 NAMES = (
     *("tau", "tau_conditioned", "tau_independent", "C_R", "C_S"),
-    *("P_C", "P_C_pairs", "P_C_floor", "P_C_repeats", "P_C_corrected", "P_C_corrected_published"),
+    *(
+        "P_C",
+        "P_C_pairs",
+        "P_C_floor",
+        "P_C_independent",
+        "P_C_repeats",
+        "P_C_corrected",
+        "P_C_corrected_published",
+    ),
     *("VAP", "Var_R", "PVAP", "A_original", "A_paraphrase", "A_bucket", "A_test", "weight_mass"),
     *("A_corrected", "A_corrected_published", "var_item", "var_wording", "var_replicate", "wording_share"),
     *("accuracy", "accuracy_variants", "clusters", "cluster_entropy", "majority_share", "sigma_original"),
