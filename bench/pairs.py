@@ -28,7 +28,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 import unwaver
 from unwaver.agree import Pair
 from unwaver.agreeing import PairList, parse_agreement
-from unwaver.ask import ask
+from unwaver.ask import Asker
 from unwaver.models.hf import open_model
 from unwaver.panel import Respondent, answers_of
 from unwaver.rescore import read_folder
@@ -58,7 +58,7 @@ def main() -> None:
             comparer = Respondent(model)
             work.plan(comparer)
             store = Store(Path(place) / "answers.sqlite")
-            ask(model, comparer.plan, store)
+            Asker(store).ask(model, comparer.plan)
             values = work.read(answers_of(comparer.plan.keys, store))
             assert None not in values.values()
             store.close()

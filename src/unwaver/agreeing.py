@@ -14,6 +14,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -27,9 +28,9 @@ from unwaver.agree.asked import lacking
 from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
 from unwaver.errors import UsageError, near
 from unwaver.models import model_options
-from unwaver.panel import Respondent
+from unwaver.panel import Respondent, check_requests
 from unwaver.stats import estimate
-from unwaver.types import Answer, Group, Request
+from unwaver.types import Answer, Group, Model, Request
 
 ANSWERS, QUESTIONS = "agree_", "agree_questions_"  # what the names of the columns begin with
 DEFAULT = ("exact", "normalised")
@@ -95,6 +96,16 @@ def _share(text: str, of: str) -> float:
             f"agreement {of}: found {text!r} after @, expected a number from 0 to 1", hint="rouge1@0.5"
         )
     return value
+
+
+def try_out(agreement: Agreement, open_model: Callable[[], Model]) -> None:
+    """Compare two texts, or open the model that will: a missing package or file must not be found at the end."""
+    pair = Pair("question", "one answer", "another")
+    if agreement.compare is not None:
+        agreement.compare([pair])
+    elif agreement.request is not None:
+        with closing(open_model()) as model:
+            check_requests(model, [agreement.request(pair)])
 
 
 def chosen(given: Sequence[str], groups: Iterable[Group]) -> list[Agreement]:

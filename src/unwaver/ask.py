@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
+from unwaver.claims import Claims
 from unwaver.errors import UsageError
 from unwaver.store import Store
 from unwaver.types import Answer, Group, Item, Model, Request
@@ -135,57 +136,58 @@ def _canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, ensure_ascii=True, default=str).encode()
 
 
-def ask(
-    model: Model,
-    plan: Plan,
-    store: Store,
-    *,
-    budget: Budget | None = None,
-    spent: Spent | None = None,
-    progress: Progress = lambda _: None,
-    only: set[str] | None = None,
-) -> Spent:
-    """Put every request that the store has no answer for to the model, and commit each batch as it arrives.
-    `only` are the keys that are wanted, if not all.
+@dataclass
+class Asker:
+    """Puts requests to models and their answers into a store, within one budget for all of them.
 
-    Closing early (Ctrl-C, a full disk) loses at most the batch in flight.
+    `arrived` is called whenever there are new answers, before they are stored.
     """
-    budget, spent = budget or Budget(), spent or Spent()
-    wanted = plan.requests.keys() if only is None else only
-    known = store.answered(wanted)
-    if tell := getattr(model, "answered_before", None):
-        tell(bool(known or store.answered(plan.requests.keys() - wanted)))
-    progress(len(known))
-    for wave in _waves(plan, wanted - known):
-        remaining = wave
-        while remaining and not spent.stopped:
-            now = _affordable(remaining, plan, model, budget, spent)
-            if now:
-                _ask_wave(model, now, plan, store, budget, spent, progress)
-            remaining = remaining[len(now) :]
-        if spent.stopped:
-            break
-    return spent
 
+    store: Store
+    budget: Budget = field(default_factory=Budget)
+    spent: Spent = field(default_factory=Spent)
+    arrived: Callable[[], None] = lambda: None
+    claims: Claims | None = None  # where other processes may use the store
 
-def _ask_wave(
-    model: Model,
-    keys: Sequence[str],
-    plan: Plan,
-    store: Store,
-    budget: Budget,
-    spent: Spent,
-    progress: Progress,
-) -> None:
-    spent.calls += len(keys)
-    batches: Any = model.answer([plan.requests[k] for k in keys])
-    with closing(batches):
-        for batch in batches:
-            answers = [(keys[index], answer) for index, answer in batch]
-            store.put(answers)
-            for _, answer in answers:
-                _add_usage(answer, budget, spent)
-            progress(len(answers))
+    def ask(
+        self, model: Model, plan: Plan, only: Set[str] | None = None, progress: Progress = lambda _: None
+    ) -> bool:
+        """Put every request that the store has no answer for to the model, and commit each batch as it arrives;
+        say whether to go on. `only` are the keys that are wanted, if not all.
+
+        Closing early (Ctrl-C, a full disk) loses at most the batch in flight.
+        """
+        wanted = plan.requests.keys() if only is None else only
+        known = self.store.answered(wanted)
+        if tell := getattr(model, "answered_before", None):
+            tell(bool(known or self.store.answered(plan.requests.keys() - wanted)))
+        progress(len(known))
+        groups = _fresh(plan, wanted - known)
+        waves: Any = self.claims.waves(groups, model, progress) if self.claims else _waves(groups)
+        with closing(waves):
+            for wave in waves:
+                remaining = wave
+                while remaining and not self.spent.stopped:
+                    now = _affordable(remaining, plan, model, self.budget, self.spent)
+                    if now:
+                        self._ask_wave(model, now, plan, progress)
+                    remaining = remaining[len(now) :]
+                if self.spent.stopped:
+                    break
+        return self.spent.stopped is None
+
+    def _ask_wave(self, model: Model, keys: Sequence[str], plan: Plan, progress: Progress) -> None:
+        self.spent.calls += len(keys)
+        batches: Any = model.answer([plan.requests[k] for k in keys])
+        with closing(batches):
+            for batch in batches:
+                answers = [(keys[index], answer) for index, answer in batch]
+                if any(answer.error is None for _, answer in answers):
+                    self.arrived()
+                self.store.put(answers)
+                for _, answer in answers:
+                    _add_usage(answer, self.budget, self.spent)
+                progress(len(answers))
 
 
 def _add_usage(answer: Answer, budget: Budget, spent: Spent) -> None:
@@ -195,14 +197,23 @@ def _add_usage(answer: Answer, budget: Budget, spent: Spent) -> None:
     spent.cost += budget.cost(tokens_in, tokens_out)
 
 
-def _waves(plan: Plan, wanted: Set[str]) -> Iterator[list[str]]:
-    """The wanted keys, group by group, in waves of about WAVE of them."""
+def _fresh(plan: Plan, wanted: Set[str]) -> list[list[str]]:
+    """The wanted keys of each group, each key once."""
     seen: set[str] = set()
-    wave: list[str] = []
+    groups = []
     for keys in plan.groups:
         fresh = [k for k in dict.fromkeys(keys) if k in wanted and k not in seen]
         seen.update(fresh)
-        wave += fresh
+        if fresh:
+            groups.append(fresh)
+    return groups
+
+
+def _waves(groups: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+    """Group by group, in waves of about WAVE keys."""
+    wave: list[str] = []
+    for keys in groups:
+        wave += keys
         if len(wave) >= WAVE:
             yield wave
             wave = []

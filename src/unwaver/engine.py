@@ -5,20 +5,23 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unwaver import folder
-from unwaver.ask import Budget, Plan, Spent, ask
+from unwaver.ask import Asker, Budget, Plan
+from unwaver.at_work import at_work
+from unwaver.claims import claiming
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.failures import Reason, Role, as_records, grouped, in_words, of_respondents
 from unwaver.models import open_judge, open_models, open_writer
-from unwaver.panel import Answers, Panel, Respondent, answers_of, links
+from unwaver.panel import Answers, Panel, Respondent, answers_of
+from unwaver.recording import Recording
 from unwaver.render import Renderer
 from unwaver.repeats import repeats_note
 from unwaver.rescore import frame_of, scored, seen_apart, versions
@@ -114,23 +117,25 @@ class Run:
     @cached_property
     def agreements(self) -> list[Agreement]:
         """How free text is compared; a model that cannot be opened is told before anything is asked."""
-        from unwaver.agreeing import chosen
+        from unwaver.agreeing import chosen, try_out
 
         found = chosen(self.config.agree, self.groups)
         for agreement in found:
-            if agreement.model:
-                texts = {"texts": [""]} if agreement.needs_texts else {}
-                open_judge(self.config, agreement.model, {**agreement.options, **texts}).close()
+            texts = {"texts": [""]} if agreement.needs_texts else {}
+            options = {**agreement.options, **texts}
+            try_out(agreement, partial(open_judge, self.config, agreement.model, options))
         return found
 
     @cached_property
     def scorers(self) -> list[Scorer]:
         """Models that say whether free text is right; as above, told before anything is asked."""
+        from unwaver.panel import check_requests
         from unwaver.rating import parse_scorers
 
         found = parse_scorers(self.config.scorers)
         for scorer in found:
-            open_judge(self.config, scorer.model, scorer.options).close()
+            with closing(open_judge(self.config, scorer.model, scorer.options)) as model:
+                check_requests(model, [scorer.sample])
         return found
 
     @property
@@ -197,28 +202,38 @@ class Run:
         c = self.config
         return Budget(c.max_calls, c.max_cost, c.price_in, c.price_out)
 
-    def go(self) -> Result:
-        # fail before anything is written
+    def check(self) -> None:
+        """Find what is wrong before anything is written or asked."""
         if not self._given:
             raise UsageError("no model given", hint="add --model hf/PATH, openai/NAME or fake/random")
-        _, panel, writer, _, _ = self.budget, self.panel, self.writer, self.agreements, self.scorers
-        until = self.until
+        from unwaver.extract import reader
+
+        reader(self.config.read)
+        for _ in self.budget, self.panel, self.writer, self.agreements, self.scorers, self.until:
+            pass  # each is made, and refused if it cannot be
+
+    def go(self) -> Result:
+        self.check()
         self._warn()
         place = folder.open_folder(self.config.folder, self.config.id)
-        record = self.record(folder.write_groups(place, self.groups))
-        folder.write_run(place, record)
-        spent = Spent()
-        with self._stores(place) as store, ExitStack() as opened:
+        with at_work(place):
+            folder.open_folder(place, self.config.id)  # nobody else can change it from now on
+            return self._go(place)
+
+    def _go(self, place: Path) -> Result:
+        panel, writer, until = self.panel, self.writer, self.until
+        with self._stores(place) as (asker, recording), ExitStack() as opened:
+            record, spent, store = recording.record, asker.spent, asker.store
             for respondent in [*panel.everyone, *([writer] if writer else [])]:
                 opened.callback(respondent.model.close)
             try:
                 if until:
-                    until.ask(store, spent)
+                    until.ask(asker)
                 else:
-                    self._ask(store, spent)
+                    self._ask(asker)
             except StoreFull as full:
                 spent.stopped = str(full)
-            if writer:
+            if writer and recording.has_begun:
                 record["hashes"]["groups.jsonl"] = folder.write_groups(place, self.groups)
                 record["words"] = self._words()
             frames = [self._frame(respondent, store) for respondent in panel.tested]
@@ -229,29 +244,25 @@ class Run:
             folder.write_seen(place, seen)
             frames = [seen_apart(frame, seen[str(n)]) for n, frame in enumerate(frames)]
             record["certification"] = self._audit(store, place)
-            frames = self._rate(self._compare(frames, store, spent, record), store, spent, record)
+            frames = self._rate(self._compare(frames, asker, record), asker, record)
             record["failures"] = as_records(self._failures(store))
+            recording.begin()
         record["spent"] = asdict(spent)
         result = scored(frames, record, self.config, place)
         record["versions"].update(versions())  # scoring has brought its libraries in
         _save(result, record, place)
         return result
 
-    def _putter(self, store: Store, spent: Spent) -> Callable[[Respondent, set[str]], bool]:
+    def _putter(self, asker: Asker) -> Callable[[Respondent, set[str]], bool]:
         """What asks a model for the answers of some keys, and says whether to go on."""
-        budget = self.budget
 
         def put(respondent: Respondent, keys: set[str]) -> bool:
-            model = respondent.model
-            with self.console.track(model.name, len(keys)) as progress:
-                ask(model, respondent.plan, store, budget=budget, spent=spent, progress=progress, only=keys)
-            return spent.stopped is None
+            with self.console.track(respondent.model.name, len(keys)) as progress:
+                return asker.ask(respondent.model, respondent.plan, keys, progress)
 
         return put
 
-    def _compare(
-        self, frames: list[pl.DataFrame], store: Store, spent: Spent, record: dict[str, Any]
-    ) -> list[pl.DataFrame]:
+    def _compare(self, frames: list[pl.DataFrame], asker: Asker, record: dict[str, Any]) -> list[pl.DataFrame]:
         """The frames with how far the answers of free text agree; models that compare are asked for it."""
         from unwaver.agreeing import Comparison
 
@@ -264,15 +275,13 @@ class Run:
             else:
                 texts = {"texts": comparison.texts} if agreement.needs_texts else {}
                 model = open_judge(self.config, agreement.model, {**agreement.options, **texts})
-                said = self._compared(model, agreement.name, comparison.plan, store, spent)
+                said = self._compared(model, agreement.name, comparison.plan, asker)
                 values, lost = comparison.read(said), comparison.lost(said)
             frames = comparison.frames_with(values)
             record["agreements"].append(comparison.summary(values, lost))
         return frames
 
-    def _rate(
-        self, frames: list[pl.DataFrame], store: Store, spent: Spent, record: dict[str, Any]
-    ) -> list[pl.DataFrame]:
+    def _rate(self, frames: list[pl.DataFrame], asker: Asker, record: dict[str, Any]) -> list[pl.DataFrame]:
         """The frames with what models say about free text: is it right?"""
         from unwaver.rating import Rating
 
@@ -280,24 +289,22 @@ class Run:
         for scorer in self.scorers:
             rating = Rating(scorer, self.groups, frames)
             model = open_judge(self.config, scorer.model, scorer.options)
-            said = self._compared(model, scorer.name, rating.plan, store, spent)
+            said = self._compared(model, scorer.name, rating.plan, asker)
             frames = rating.frames_with(said)
             record["scorers"].append(rating.summary(said))
         return frames
 
-    def _compared(
-        self, model: Model, name: str, plan: Callable[[Respondent], None], store: Store, spent: Spent
-    ) -> Answers:
+    def _compared(self, model: Model, name: str, plan: Callable[[Respondent], None], asker: Asker) -> Answers:
         """Ask a model about what others have answered, and close it."""
         comparer = Respondent(model, name)
         plan(comparer)
         self._comparers.append(comparer)
         try:
-            if not spent.stopped:
-                self._putter(store, spent)(comparer, set(comparer.plan.requests))
+            if not asker.spent.stopped:
+                self._putter(asker)(comparer, set(comparer.plan.requests))
         finally:
             comparer.model.close()
-        return answers_of(comparer.plan.keys, store)
+        return answers_of(comparer.plan.keys, asker.store)
 
     def _failures(self, store: Store) -> list[Reason]:
         """Why calls failed, of everyone who was asked."""
@@ -310,9 +317,9 @@ class Run:
         ]
         return grouped(of_respondents(asked, store))
 
-    def _ask(self, store: Store, spent: Spent) -> None:
+    def _ask(self, asker: Asker) -> None:
         """Everything that the groups ask; and, where a model writes variants, what it writes and those ask."""
-        put = self._putter(store, spent)
+        put, store, spent = self._putter(asker), asker.store, asker.spent
         self.panel.ask(self.groups, store, self.renderer.words(self.groups), put)
         if self.writer and not spent.stopped:
             from unwaver.writing import Written, tries_of
@@ -366,13 +373,14 @@ class Run:
                 opened.callback(store.close)
                 for respondent in [*panel.everyone, *([writer] if writer else [])]:
                     opened.callback(respondent.model.close)
-                spent = Spent()
-                self._ask(store, spent)
+                claims = opened.enter_context(claiming(store, self.console.say))
+                asker = Asker(store, claims=claims)
+                self._ask(asker)
                 for line in in_words(self._failures(store)):
                     self.console.say(line)
-                if spent.stopped:
+                if asker.spent.stopped:
                     hint = "what was answered is kept: give the same command again"
-                    raise UsageError(f"not all candidates were judged: {spent.stopped}", hint=hint)
+                    raise UsageError(f"not all candidates were judged: {asker.spent.stopped}", hint=hint)
             else:
                 store = Store(Path(":memory:"))
                 opened.callback(store.close)
@@ -382,11 +390,9 @@ class Run:
 
     def dry(self) -> list[dict[str, Any]]:
         """What would be asked, one entry a model; with `out` the groups are written for others to answer."""
-        groups_file = None
-        if self.config.out:
-            place = folder.open_folder(Path(self.config.out), self.config.id)
-            folder.write_groups(place, self.groups, self.renderer.shown)
-            groups_file = str(place / folder.GROUPS)
+        if self.config.models:
+            self.check()
+        groups_file = self._shown_groups(Path(self.config.out)) if self.config.out else None
         if not self.config.models:
             return [self._dry_entry("(no model)", None, None, groups_file)]
         names = [*self._names(), *(respondent.judge for respondent in self.panel.judges)]
@@ -401,6 +407,14 @@ class Run:
             awaited = sum(len(group.items) == 1 for group in self.groups)
             entries.append({**entry, "requests": awaited * tries_of(self.config), "estimated": ["requests"]})
         return entries
+
+    def _shown_groups(self, place: Path) -> str:
+        """Write groups.jsonl for others to answer; that of a finished run stays, with what its writer wrote."""
+        folder.open_folder(place, self.config.id)
+        if not (place / folder.RUN).exists():
+            with at_work(place):
+                folder.write_groups(place, self.groups, self.renderer.shown)
+        return str(place / folder.GROUPS)
 
     def _dry_entry(
         self, name: str, model: Model | None, plan: Plan | None, groups_file: str | None
@@ -505,23 +519,27 @@ class Run:
                 self.console.say(f"{model.name}: {note}")
 
     @contextmanager
-    def _stores(self, place: Path) -> Iterator[Store]:
-        """The store to ask into. A shared one is copied to the run folder at the end, whatever the end is."""
-        own = Store(place / folder.ANSWERS)
-        own.link(links(self.panel.everyone))
-        planned = sum(len(respondent.plan.keys) for respondent in self.panel.everyone)
-        shared = Store(Path(self.config.store)) if self.config.store else None
-        try:
-            yield shared or own
-        finally:
-            everyone = [*self.panel.everyone, *self._comparers]
-            if sum(len(respondent.plan.keys) for respondent in everyone) > planned:
-                own.link(links(everyone))  # variants have been written meanwhile, or answers compared
-            if shared:
-                asked = [*everyone, *([self.writer] if self.writer else [])]
-                own.copy_from(shared, [key for respondent in asked for key in respondent.plan.requests])
-                shared.close()
-            own.close()
+    def _stores(self, place: Path) -> Iterator[tuple[Asker, Recording]]:
+        """Who asks, and who writes down what came of it. Answers in a shared store are copied to the run folder at
+        the end, whatever the end is."""
+        with ExitStack() as opened:
+            own = opened.enter_context(closing(Store(place / folder.ANSWERS)))
+            shared = opened.enter_context(closing(Store(Path(self.config.store)))) if self.config.store else None
+            recording = Recording(
+                place,
+                own,
+                lambda: self.record(folder.write_groups(place, self.groups)),
+                lambda: [*self.panel.everyone, *self._comparers],
+            )
+            try:
+                claims = opened.enter_context(claiming(shared, self.console.say)) if shared else None
+                yield Asker(shared or own, self.budget, arrived=recording.begin, claims=claims), recording
+            finally:
+                if recording.has_begun:
+                    recording.link()  # variants have been written meanwhile, or answers compared
+                if recording.has_begun and shared:
+                    asked = [*self.panel.everyone, *self._comparers, *([self.writer] if self.writer else [])]
+                    own.copy_from(shared, [key for respondent in asked for key in respondent.plan.requests])
 
     def _frame(self, tested: Respondent, store: Store) -> pl.DataFrame:
         names = dict(zip(map(id, self.models), self._names(), strict=True))

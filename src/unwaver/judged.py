@@ -22,7 +22,7 @@ import polars as pl
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.overlap import rouge1_of
 from unwaver.agreeing import PairList, Values, check_same_question
-from unwaver.ask import ask
+from unwaver.ask import Asker
 from unwaver.block import Block, block_of
 from unwaver.config import Config
 from unwaver.console import Console
@@ -83,6 +83,7 @@ class JudgedPairs:
         self, agreement: Agreement, place: Path, device: str | None = None, console: Console | None = None
     ) -> list[Directions]:
         """The values of each pair. What a model says is kept in the store at `place`: nothing is asked twice."""
+        from unwaver.claims import claiming
         from unwaver.models import open_judge
         from unwaver.store import Store
 
@@ -96,9 +97,9 @@ class JudgedPairs:
             open_judge(Config((), (), device=device), agreement.model, {**agreement.options, **texts})
         )
         work.plan(comparer)
-        with closing(comparer.model), closing(Store(place)) as store:
+        with closing(comparer.model), closing(Store(place)) as store, claiming(store, speak.say) as claims:
             with speak.track(agreement.name, len(comparer.plan.requests)) as progress:
-                ask(comparer.model, comparer.plan, store, progress=progress)
+                Asker(store, claims=claims).ask(comparer.model, comparer.plan, progress=progress)
             for line in in_words(grouped(of_respondents([("agreement", agreement.name, comparer)], store))):
                 speak.say(line)
             return self.values(agreement, work.read(answers_of(comparer.plan.keys, store)))

@@ -30,8 +30,7 @@ class Respondent:
             self.plan.requests.setdefault(key, request)
             self.plan.keys[name, 0] = key
             self.plan.groups.append([key])
-        if check := getattr(self.model, "check", None):
-            check(list(self.plan.requests.values()))
+        check_requests(self.model, list(self.plan.requests.values()))
 
     def answers(self, item: Item) -> bool:
         return item.judge == self.judge or (not self.judge and item.judge == "self")
@@ -76,8 +75,8 @@ class Panel:
                 plan=respondent.plan,
             )
             new = [request for key, request in respondent.plan.requests.items() if key not in known]
-            if new and (check := getattr(respondent.model, "check", None)):
-                check(new)
+            if new:
+                check_requests(respondent.model, new)
 
     def answers(self, tested: Respondent | None, store: Store, groups: Sequence[Group] | None = None) -> Answers:
         """What a model under test and the judges have said, of everything or of some groups."""
@@ -162,6 +161,12 @@ class Panel:
             for replicate in range(self._replicates)
             if (item.id, replicate) in keys
         }
+
+
+def check_requests(model: Model, requests: Sequence[Request]) -> None:
+    """Let a model look at what it will be asked, if it wants to: it raises where it could not answer."""
+    if check := getattr(model, "check", None):
+        check(requests)
 
 
 def links(everyone: Sequence[Respondent]) -> Iterator[tuple[int, str, int, str]]:

@@ -41,6 +41,12 @@ class Scorer:
     model: str  # "provider/name"
     options: Mapping[str, object] = field(default_factory=dict)  # what the model is opened with
 
+    @property
+    def sample(self) -> Request:
+        """The kind of request that the model will have to answer."""
+        answer = Referenced("an answer", ("a right one",), ("a wrong one",))
+        return judge_request("question", answer) if self.name == JUDGE else pair_request("one", "another")
+
 
 class Held(NamedTuple):
     """An answer of a frame, and what it is held against."""

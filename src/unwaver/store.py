@@ -6,6 +6,8 @@ power goes. Several processes may write to one file; an answer that is already t
     answers   key -> what a model said (never changed once written)
     failures  key -> why a call failed for good; gone as soon as it is answered
     asked     which key belongs to which item of the run in this folder, for scoring without the model
+
+A store that several processes share has more tables, made when they are first needed: `workers` and `claims`.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ Asked = tuple[int, str, int, str]  # model number, item id, replicate, key
 class Store:
     def __init__(self, path: Path, *, read_only: bool = False):
         self.path, self._read_only = path, read_only
+        self.has_claims = False  # several processes ask at once: see unwaver.claims
         with self._explained():
             if read_only:
                 self._db = sqlite3.connect(_read_only(path), uri=True, timeout=BUSY_SECONDS)
@@ -59,7 +62,7 @@ class Store:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
-            with self._transaction():
+            with self.transaction():
                 for statement in SCHEMA.split(";\n"):
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version={VERSION}")
@@ -75,10 +78,10 @@ class Store:
 
     def answered(self, keys: Iterable[str]) -> set[str]:
         """Those of the keys that have an answer."""
-        return {key for (key,) in self._select("SELECT key FROM answers WHERE key IN", keys)}
+        return {key for (key,) in self.select("SELECT key FROM answers WHERE key IN", keys)}
 
     def answers(self, keys: Iterable[str]) -> dict[str, Answer]:
-        rows = self._select(
+        rows = self.select(
             "SELECT key, text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated "
             "FROM answers WHERE key IN",
             keys,
@@ -89,20 +92,22 @@ class Store:
             _explain(e, self.path, self._read_only)
 
     def failures(self, keys: Iterable[str]) -> dict[str, str]:
-        return dict(self._select("SELECT key, error FROM failures WHERE key IN", keys))
+        return dict(self.select("SELECT key, error FROM failures WHERE key IN", keys))
 
     def put(self, batch: Sequence[tuple[str, Answer]]) -> None:
         """Commit what came back, all of it or nothing. A failed call never replaces an answer."""
         good = [(key, *_to_row(a)) for key, a in batch if a.error is None]
         failed = [(key, _storable(a.error)) for key, a in batch if a.error is not None]
-        with self._explained(), self._transaction():
+        with self.transaction():
             self._db.executemany("INSERT OR IGNORE INTO answers VALUES (?,?,?,?,?,?,?,?)", good)
             self._db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
             self._db.executemany("INSERT OR REPLACE INTO failures VALUES (?,?)", failed)
+            if self.has_claims:
+                self._db.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key, _ in batch])
 
     def link(self, rows: Iterable[Asked]) -> None:
         """Say which keys belong to the items of this run; what was said before is replaced."""
-        with self._explained(), self._transaction():
+        with self.transaction():
             self._db.execute("DELETE FROM asked")
             self._db.executemany("INSERT INTO asked VALUES (?,?,?,?)", rows)
 
@@ -118,7 +123,7 @@ class Store:
     def close(self) -> None:
         self._db.close()
 
-    def _select(self, query: str, keys: Iterable[str]) -> list[Any]:
+    def select(self, query: str, keys: Iterable[str]) -> list[Any]:
         keys = list(keys)
         rows: list[Any] = []
         with self._explained():
@@ -132,16 +137,18 @@ class Store:
         return self._db.execute(query, values).fetchall()
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        # IMMEDIATE: a transaction that begins by reading could not be upgraded while another process writes.
-        _patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
-        try:
-            yield
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All of it or nothing."""
+        with self._explained():
+            # IMMEDIATE: a transaction that begins by reading could not be upgraded while another process writes.
+            _patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
+            try:
+                yield self._db
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from unwaver.ask import Budget, Spent, ask
+from unwaver.ask import Asker
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError, near
@@ -155,9 +155,7 @@ class Until:
             if found.metric.given is None:
                 yield found
 
-    def ask(self, store: Store, spent: Spent) -> None:
-        c = self._config
-        budget = Budget(c.max_calls, c.max_cost, c.price_in, c.price_out)
+    def ask(self, asker: Asker) -> None:
         for tested, runs in self._runs.items():
             with self._console.track(
                 f"{tested.model.name} until {self._bar}", len(tested.plan.requests)
@@ -165,23 +163,14 @@ class Until:
 
                 def put(respondent: Respondent, keys: set[str], progress: Any = progress) -> bool:
                     told = progress if not respondent.judge else lambda _: None
-                    ask(
-                        respondent.model,
-                        respondent.plan,
-                        store,
-                        budget=budget,
-                        spent=spent,
-                        progress=told,
-                        only=keys,
-                    )
-                    return spent.stopped is None
+                    return asker.ask(respondent.model, respondent.plan, keys, told)
 
-                while not spent.stopped and (on_their_way := [run for run in runs if run.is_open]):
+                while not asker.spent.stopped and (on_their_way := [run for run in runs if run.is_open]):
                     waves = [run.wave() for run in on_their_way]
                     groups = [group for wave in waves for cluster in wave for group in cluster]
-                    self._panel.ask(groups, store, self._words, put, [tested])
+                    self._panel.ask(groups, asker.store, self._words, put, [tested])
                     for run, wave in zip(on_their_way, waves, strict=True):
-                        self._look(run, wave, tested, store, cut_short=spent.stopped is not None)
+                        self._look(run, wave, tested, asker.store, cut_short=asker.spent.stopped is not None)
 
     def _look(
         self,

@@ -55,15 +55,16 @@ class OpenAIModel:
         self.settings = settings
         self.decoding = described(settings) if self.method == "generate" else ""
         self._server = server
-        self._concurrency = concurrency
+        self.concurrency = concurrency
         self._stops = stops
         self._echo_tokens = 0
         self._known = False
         self.writer = writer  # who answers where there are no choices, by the same server
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
-        """One reply a batch, as it arrives. The order is kept: requests come group by group, so neighbours share
-        their beginning, as a server's prefix cache wants it, and a server that dies leaves whole groups."""
+        """The replies that have come, a batch at a time. The order is kept: requests come group by group, so
+        neighbours share their beginning, as a server's prefix cache wants it, and a server that dies leaves whole
+        groups."""
         order = iter(range(len(requests)))
         yield from self._first_contact(requests, order)
         yield from self._in_threads(requests, order)
@@ -102,25 +103,26 @@ class OpenAIModel:
                 except BaseException as e:
                     done.put((index, e))
 
-        # Twice as many as threads: none is idle while the caller stores a reply.
-        first = list(islice(order, 2 * self._concurrency))
-        threads = min(self._concurrency, len(first))
+        first = list(islice(order, self.concurrency))
+        threads = len(first)
         for index in first:
             todo.put(index)
         for _ in range(threads):
             # Daemons: an executor's threads would keep an interrupted program waiting for a server that hangs.
             threading.Thread(target=work, daemon=True, name="unwaver-openai").start()
-        in_flight = len(first)
+        in_flight = threads
         try:
             while in_flight:
-                index, answer = done.get()
-                if isinstance(answer, BaseException):
-                    raise answer
-                in_flight -= 1
-                for following in islice(order, 1):
+                batch, trouble = _replies(done)
+                if batch:
+                    yield batch
+                if trouble is not None:
+                    raise trouble
+                # Only now that these are stored: a kill loses no more than `concurrency` replies.
+                in_flight -= len(batch)
+                for following in islice(order, len(batch)):
                     todo.put(following)
                     in_flight += 1
-                yield [(index, answer)]
         finally:
             stop.set()
             for _ in range(threads):
@@ -197,6 +199,17 @@ class OpenAIModel:
             return scored(reply, len(prompt), whole, generated)
 
         return self._server.post("/completions", {"temperature": 0, **extra, **asked}, parse, stop)
+
+
+def _replies(done: SimpleQueue[tuple[int, Answer | BaseException]]) -> tuple[Batch, BaseException | None]:
+    """All that have come, at least one, so that they are stored together; and what went wrong, if anything did."""
+    batch: Batch = []
+    while not batch or not done.empty():
+        index, answer = done.get()
+        if isinstance(answer, BaseException):
+            return batch, answer
+        batch.append((index, answer))
+    return batch, None
 
 
 def open_model(

@@ -1,0 +1,83 @@
+"""One process at a time writes to a run folder; readers are never kept waiting.
+
+The lock is a file in the folder that the process holds open (flock). The system lets go of it when the process
+ends, however it ends. The file says who holds it, for the message to the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from unwaver.errors import UsageError
+
+LOCK = ".lock"
+
+
+@contextmanager
+def at_work(place: Path) -> Iterator[None]:
+    """Hold the folder, or say who does; the file is gone afterwards."""
+    held = _take(place / LOCK)
+    try:
+        yield
+    finally:
+        if held is not None:
+            with suppress(OSError):  # while it is still ours: nobody else's file is removed
+                (place / LOCK).unlink()
+            os.close(held)
+
+
+def _take(path: Path) -> int | None:
+    """The open file; None where the file system knows no locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    while True:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError:
+            return None  # a read-only folder: whatever is written next says so
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            said = _holder(file)
+            os.close(file)
+            raise _busy(path.parent, said) from None
+        except OSError:
+            os.close(file)
+            return None
+        if _is_at(file, path):
+            break
+        os.close(file)  # it was removed by the one who held it before us
+    with suppress(OSError):  # a full disk: the lock holds all the same
+        os.ftruncate(file, 0)
+        who = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+        os.write(file, json.dumps(who).encode())
+    return file
+
+
+def _is_at(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except OSError:
+        return False
+
+
+def _holder(file: int) -> str:
+    try:
+        who = json.loads(os.pread(file, 1000, 0))
+        return f"process {int(who['pid'])} on {who['host']}, since {who['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "it has just begun"  # and not yet written down who it is
+
+
+def _busy(place: Path, who: str) -> UsageError:
+    hint = "wait until it ends, or share its answers from a folder of your own: --out OTHER --store FILE for both"
+    return UsageError(f"another process is at work in this run folder ({who})", file=place, hint=hint)

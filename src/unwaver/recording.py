@@ -1,0 +1,46 @@
+"""What a run writes into its folder, and when: nothing before the first answer has come. So a command that is
+refused, cannot reach its server or is interrupted before that leaves an earlier run in the folder as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from unwaver import folder
+from unwaver.panel import Respondent, links
+from unwaver.store import Store
+
+
+class Recording:
+    """`record` writes groups.jsonl and gives what run.json holds; `everyone` has been asked so far."""
+
+    def __init__(
+        self,
+        place: Path,
+        own: Store,
+        record: Callable[[], dict[str, Any]],
+        everyone: Callable[[], Sequence[Respondent]],
+    ):
+        self.has_begun = False
+        self.record: dict[str, Any] = {}
+        self._place, self._own, self._make, self._everyone = place, own, record, everyone
+        self._linked = (0, 0)
+
+    def begin(self) -> None:
+        """The first answer of a run is there, or of a model that compares answers."""
+        if self.has_begun and len(self._everyone()) == self._linked[0]:
+            return
+        self.link()
+        if not self.has_begun:
+            self.record.update(self._make())
+            folder.write_run(self._place, self.record)
+            self.has_begun = True
+
+    def link(self) -> None:
+        """Say which answers belong to which items, if that is not yet said."""
+        everyone = self._everyone()
+        planned = len(everyone), sum(len(respondent.plan.keys) for respondent in everyone)
+        if planned != self._linked:
+            self._own.link(links(everyone))
+            self._linked = planned

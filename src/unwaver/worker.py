@@ -1,0 +1,105 @@
+"""Who works on a shared store: a row for each process, renewed while it lives, so that others see when it died.
+
+On the same machine a dead process is known at once, by its number and the time it started. From elsewhere, or if
+it hangs, it counts as dead when its row was not renewed for `EXPIRY` seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from unwaver.store import Store
+
+EXPIRY = 60.0  # seconds
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS workers (
+    id TEXT PRIMARY KEY, machine TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
+    seen REAL NOT NULL
+) WITHOUT ROWID
+"""
+
+
+Row = tuple[str, str, str, int, str, float]
+
+
+class Worker:
+    """This process, as others who use the store see it."""
+
+    def __init__(self, store: Store):
+        self.id, self._store = uuid4().hex, store
+        with store.transaction() as db:
+            db.execute(SCHEMA)
+            everyone = {id for (id,) in db.execute("SELECT id FROM workers")}
+            db.executemany("DELETE FROM workers WHERE id = ?", [(id,) for id in everyone - self.living(everyone)])
+            mine = (self.id, machine(), socket.gethostname(), os.getpid(), started(os.getpid()), time.time())
+            db.execute("INSERT INTO workers VALUES (?,?,?,?,?,?)", mine)
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._renew, daemon=True, name="unwaver-worker")
+        self._thread.start()
+
+    def living(self, ids: Iterable[str]) -> set[str]:
+        """Those of the workers that are alive, this one included."""
+        return {row[0] for row in self._rows(ids) if row[0] == self.id or _is_alive(row)}
+
+    def named(self, ids: Iterable[str]) -> list[str]:
+        """How a person knows them: process 17 on host."""
+        return sorted(f"process {pid} on {host}" for _, _, host, pid, *_ in self._rows(ids))
+
+    def close(self) -> None:
+        self._end.set()
+        self._thread.join(timeout=1)
+        with self._store.transaction() as db:
+            db.execute("DELETE FROM workers WHERE id = ?", (self.id,))
+
+    def _rows(self, ids: Iterable[str]) -> list[Row]:
+        return self._store.select("SELECT id, machine, host, pid, started, seen FROM workers WHERE id IN", ids)
+
+    def _renew(self) -> None:
+        while not self._end.wait(EXPIRY / 4):
+            with suppress(sqlite3.Error):  # a full disk, or a store that is busy: the next time may do
+                self._renew_once()
+
+    def _renew_once(self) -> None:
+        with closing(sqlite3.connect(self._store.path, timeout=EXPIRY / 4)) as db, db:
+            db.execute("UPDATE workers SET seen = ? WHERE id = ?", (time.time(), self.id))
+
+
+def _is_alive(row: Row) -> bool:
+    _, where, _, pid, began, seen = row
+    recent = abs(time.time() - seen) <= EXPIRY  # a clock may have been set back
+    return recent and (where != machine() or started(pid) == began)
+
+
+@cache
+def machine() -> str:
+    """This machine since it started, and the numbering of processes here: containers may share a host's name."""
+    parts = [socket.gethostname()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return " ".join(parts)
+
+
+def started(pid: int) -> str:
+    """When a process started, in the system's own terms; "" where there is none such, or it has ended."""
+    try:
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if state in "ZX" else fields[18]
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return ""
+    except OSError:
+        pass  # another user's
+    return "" if Path("/proc/self/stat").exists() else "running"
