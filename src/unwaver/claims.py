@@ -46,7 +46,7 @@ class Claims:
         size = first_size(model)
         try:
             while queue or theirs:
-                mine = self._take(queue, theirs, size, progress)
+                mine = self._take(queue, theirs, self._fair(queue, size, model), progress)
                 if mine:
                     began = time.monotonic()
                     yield mine
@@ -62,6 +62,11 @@ class Claims:
         """Give up what was claimed and not asked."""
         with suppress(StoreError), self.store.transaction() as db:  # a full disk: the claims end with the process
             db.execute("DELETE FROM claims WHERE worker = ?", (self.worker.id,))
+
+    def _fair(self, queue: Sequence[Sequence[str]], size: int, model: Model) -> int:
+        """Towards the end smaller parts, so that no process is left with most of what remains."""
+        everyone = len(self.worker.everyone())
+        return min(size, max(first_size(model), sum(map(len, queue)) // (2 * everyone)))
 
     def _take(self, queue: list[list[str]], theirs: set[str], size: int, progress: Progress) -> list[str]:
         """Claim the next groups of the queue; what others have goes to `theirs`."""

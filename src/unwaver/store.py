@@ -133,6 +133,10 @@ class Store:
                 rows += _patiently(partial(self._fetch, wanted, part))
         return rows
 
+    def rows(self, query: str) -> list[Any]:
+        with self._explained():
+            return _patiently(partial(self._fetch, query, ()))
+
     def _fetch(self, query: str, values: Sequence[str]) -> list[Any]:
         return self._db.execute(query, values).fetchall()
 

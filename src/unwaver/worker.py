@@ -50,6 +50,10 @@ class Worker:
         """Those of the workers that are alive, this one included."""
         return {row[0] for row in self._rows(ids) if row[0] == self.id or _is_alive(row)}
 
+    def everyone(self) -> set[str]:
+        """All workers that are alive."""
+        return self.living(id for (id,) in self._store.rows("SELECT id FROM workers"))
+
     def named(self, ids: Iterable[str]) -> list[str]:
         """How a person knows them: process 17 on host."""
         return sorted(f"process {pid} on {host}" for _, _, host, pid, *_ in self._rows(ids))
