@@ -1,5 +1,5 @@
-"""What a run writes into its folder, and when: nothing before the first answer has come. So a command that is
-refused, cannot reach its server or is interrupted before that leaves an earlier run in the folder as it was."""
+"""What a run writes into its folder, and when. An earlier run in the folder is replaced only when the first new
+answer has come: a command that cannot reach its server or is interrupted before that leaves it as it was."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class Recording:
         self.record: dict[str, Any] = {}
         self._place, self._own, self._make, self._everyone = place, own, record, everyone
         self._linked = (0, 0)
+        if not (place / folder.RUN).exists():
+            self.begin()
 
     def begin(self) -> None:
         """The first answer of a run is there, or of a model that compares answers."""

@@ -93,7 +93,10 @@ def test_a_refused_command_damages_nothing(
     before = content(finished)
     code, said = here(*REFUSED[case])
     assert code == 2, said
-    assert content(finished) == before
+    after = content(finished)
+    if case == "nobody listens":  # the store may keep why the call failed
+        before.pop("z/answers.sqlite"), after.pop("z/answers.sqlite")
+    assert after == before
 
 
 def test_the_run_stays_usable(here: Any) -> None:
