@@ -53,6 +53,13 @@ def run(suites: str | Sequence[str], model: str | Model | Sequence[str | Model],
     return Run(config, models=models).go()
 
 
+# options that may name files; a run replaces none of them
+_INPUTS = (
+    "suites", "models", "model_args", "template", "task", "review", "antonyms", "writer", "judges", "encoder",
+    "agree", "scorers",
+)  # fmt: skip
+
+
 class Run:
     """One run, step by step; every step is made when it is first asked for."""
 
@@ -197,6 +204,12 @@ class Run:
             raise UsageError("--until does not work with a model that writes variants", hint=hint)
         return Until(self.config, self.panel, self.groups, self.renderer.words(self.groups), self.console)
 
+    def _check_place(self) -> None:
+        from unwaver.outputs import check_run, named_files
+
+        given = {name: getattr(self.config, name) for name in _INPUTS}
+        check_run(self.config.folder, named_files(given))
+
     @property
     def budget(self) -> Budget:
         c = self.config
@@ -204,6 +217,7 @@ class Run:
 
     def check(self) -> None:
         """Find what is wrong before anything is written or asked."""
+        self._check_place()
         if not self._given:
             raise UsageError("no model given", hint="add --model hf/PATH, openai/NAME or fake/random")
         from unwaver.extract import reader
@@ -390,6 +404,7 @@ class Run:
 
     def dry(self) -> list[dict[str, Any]]:
         """What would be asked, one entry a model; with `out` the groups are written for others to answer."""
+        self._check_place()
         if self.config.models:
             self.check()
         groups_file = self._shown_groups(Path(self.config.out)) if self.config.out else None

@@ -16,6 +16,7 @@ from typing import Any
 from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.files import read_rows
 from unwaver.groups import group_from_json, group_to_json
+from unwaver.outputs import is_stream, write_stream
 from unwaver.types import Group, Item
 
 RUN_VERSION = 1
@@ -144,6 +145,11 @@ def write_whole(path: Path, text: str | bytes) -> None:
     A name that is not UTF-8 is written as JSON spells it: the byte e9 -> \\udce9.
     """
     data = text.encode(errors="backslashreplace") if isinstance(text, str) else text
+    if is_stream(path):
+        write_stream(path, data)
+        return
+    if path.is_symlink():  # else the link would be replaced, not what it leads to
+        path = path.resolve()
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if path.is_file() and path.read_bytes() == data:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from unwaver.cli.printing import print_json
+from unwaver.cli.printing import force_option, inputs_of, print_json
 from unwaver.cli.run_verb import console
 from unwaver.cli.run_verb import pairs as options_from
 from unwaver.errors import UsageError
@@ -46,6 +46,7 @@ def command() -> None:
 @click.option("--run", "run_path", type=_PATH, help="A run whose consistency is corrected by what is found.")
 @click.option("--store", type=_PATH, help="Where what models say is kept. [beside the pairs]")
 @click.option("--plot", type=_PATH, help="Write the correlations as a picture: .svg, .png or .pdf.")
+@force_option
 @click.option("--device", help="cpu, cuda …")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
@@ -57,6 +58,7 @@ def validate_command(
     run_path: Path | None,
     store: Path | None,
     plot: Path | None,
+    force: bool,
     device: str | None,
     seed: int,
     as_json: bool,
@@ -74,9 +76,12 @@ def validate_command(
     """
     from unwaver.agreeing import parse_agreements
     from unwaver.judged import corrected_run, read_pairs, value_of
+    from unwaver.outputs import check_output
     from unwaver.validate import spearman_matrix, validate
 
     picture = _format(plot) if plot else None
+    if plot and picture:
+        check_output(plot, picture, inputs=inputs_of("plot"), force=force, option="--plot")
     judged = read_pairs(path, options_from(column, "--column", "label=verdict"))
     labels = [pair.label for pair in judged.pairs]
     _check_both_sorts(labels, cut)

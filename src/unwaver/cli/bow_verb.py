@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from unwaver.cli.printing import force_option, inputs_of
+
 
 @click.command("bow")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -16,9 +18,17 @@ import click
     "--share", type=float, default=1.0, show_default=True, help="Train on a random part of the contexts."
 )
 @click.option("--seed", type=int, default=0, show_default=True)
+@force_option
 @click.option("--penalty", type=float, default=1.0, show_default=True, help="Weight of the L2 penalty.")
 def command(
-    files: tuple[Path, ...], task: str, out: Path, fields: tuple[str, ...], share: float, seed: int, penalty: float
+    files: tuple[Path, ...],
+    task: str,
+    out: Path,
+    fields: tuple[str, ...],
+    share: float,
+    seed: int,
+    force: bool,
+    penalty: float,
 ) -> None:
     """Train a bag-of-words model; bow/FOLDER then names it as a model.
 
@@ -31,7 +41,9 @@ def command(
       unwaver run paranlu/atomic --model bow/bow-atomic
     """
     from unwaver.models.bow import save, train
+    from unwaver.outputs import check_folder
 
+    check_folder(out, {"model.json": "bag of words"}, inputs=inputs_of("out"), force=force)
     model = train(files, task, fields=fields, share=share, seed=seed, penalty=penalty)
     save(model, out)
     click.echo(f"trained on {model.about['examples']:,} examples of {task}: unwaver run … --model bow/{out}")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.printing import print_json
+from unwaver.cli.printing import force_option, inputs_of, print_json
 from unwaver.cli.run_verb import console, pairs, variant_options
+
+if TYPE_CHECKING:
+    from unwaver.config import Config
 
 
 @click.command("build")
@@ -38,6 +41,7 @@ from unwaver.cli.run_verb import console, pairs, variant_options
 )
 @click.option("--device", help="cpu, cuda, cuda:1, mps. [the best there is]")
 @click.option("--store", type=click.Path(), help="Where the answers of writer and judges are kept. [beside --out]")
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(**options: Any) -> None:
@@ -55,7 +59,7 @@ def command(**options: Any) -> None:
       unwaver run groups.jsonl --model hf/PATH
     """
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
-    out = options.pop("out")
+    out, force = options.pop("out"), options.pop("force")
     from unwaver.config import Config
     from unwaver.engine import Run
 
@@ -68,6 +72,7 @@ def command(**options: Any) -> None:
         writer_args=pairs(options.pop("writer_args"), "--writer-arg"),
         **options,
     )
+    _check_output(config, out, force)
     run = Run(config, console(quiet or as_json))
     groups, certification = run.build(out)
     kinds: dict[str, int] = {}
@@ -92,3 +97,20 @@ def command(**options: Any) -> None:
     for found in certification:
         click.echo(as_text(found))
     click.echo(f"written: {out}")
+
+
+def _check_output(config: Config, out: Path, force: bool) -> None:
+    from unwaver.errors import UsageError
+    from unwaver.outputs import check_output, is_stream
+
+    inputs = inputs_of("out", "store")
+    check_output(out, "groups", inputs=inputs, force=force)
+    asks = config.writer or config.judges or "paraphrase" in config.variants
+    if not asks:
+        return
+    if is_stream(out):
+        raise UsageError("--out must be a file: an audit and a store go beside it", hint="--out groups.jsonl")
+    store = Path(config.store) if config.store else out.with_suffix(".sqlite")
+    if store.resolve() == out.resolve():
+        raise UsageError("--out: the store of answers has this name", file=out, hint="name it groups.jsonl")
+    check_output(out.parent / "audit.jsonl", "audit", inputs=inputs, force=force, option="audit.jsonl")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.printing import print_json
+from unwaver.cli.printing import force_option, inputs_of, print_json
 from unwaver.cli.score_verb import answer_options
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--allow-different", is_flag=True, help="Baseline: also with other settings.")
 @click.option("--junit", type=_PATH, help="Write JUnit XML here.")
 @click.option("--markdown", type=_PATH, help="Write a Markdown summary here.")
+@force_option
 @click.option("--seed", type=int, default=0, show_default=True)
 @answer_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON document with the verdicts.")
@@ -46,6 +47,7 @@ def command(
     allow_different: bool,
     junit: Path | None,
     markdown: Path | None,
+    force: bool,
     seed: int,
     as_json: bool,
     **options: Any,
@@ -66,8 +68,18 @@ def command(
     """
     from unwaver import gate
     from unwaver.compare import sides_of
+    from unwaver.errors import UsageError
     from unwaver.folder import write_whole
+    from unwaver.outputs import append, check_output, is_step_summary, is_stream
 
+    inputs = inputs_of("junit", "markdown")
+    appends = markdown is not None and is_step_summary(markdown)
+    if junit:
+        check_output(junit, "junit", inputs=inputs, force=force, option="--junit")
+    if junit and markdown and junit.resolve() == markdown.resolve() and not is_stream(junit):
+        raise UsageError("--junit and --markdown name one file", file=junit, hint="give each its own")
+    if markdown and not appends:
+        check_output(markdown, "gate markdown", inputs=inputs, force=force, option="--markdown")
     chosen: list[Bar] = []
     if bars is not None:
         chosen, of_file = gate.read_bars(bars)
@@ -87,7 +99,9 @@ def command(
     )
     if junit:
         write_whole(junit, gate.junit(checks, allow_undecided))
-    if markdown:
+    if markdown and appends:
+        append(markdown, gate.markdown(checks, alpha))
+    elif markdown:
         write_whole(markdown, gate.markdown(checks, alpha))
     if as_json:
         print_json(gate.document(checks, alpha, allow_undecided))

@@ -7,6 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +33,22 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def force_option(command: Any) -> Any:
+    """For verbs that write files."""
+    import click
+
+    return click.option("--force", is_flag=True, help="Replace a file that unwaver did not write.")(command)
+
+
+def inputs_of(*outputs: str) -> list[Path]:
+    """Files that the command line names, but for these options: what an output must not replace."""
+    import click
+
+    from unwaver.outputs import named_files
+
+    return named_files(click.get_current_context().params, outputs=outputs)
 
 
 def emit(result: Result, *, as_json: bool, quiet: bool = False) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.printing import force_option, inputs_of
 from unwaver.cli.score_verb import cut_option, log_options
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ REPORT = "report.html"
 @click.option("--log-format", default="auto", show_default=True, help="What the files are, as in unwaver score.")
 @log_options
 @cut_option
+@force_option
 @click.option("-q", "--quiet", is_flag=True, help="Print no path.")
 def command(
     paths: tuple[Path, ...],
@@ -44,6 +46,7 @@ def command(
     form: str,
     log_format: str,
     cut: CutMode | None,
+    force: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -59,8 +62,10 @@ def command(
       unwaver report runs/becel-1a2b3c4d --format pdf --out figures
       unwaver report answers.csv --bucket question --answer reply
     """
+    from unwaver.outputs import is_stream
     from unwaver.report.source import read_sources
 
+    _check_output(paths, out, form, force)
     sources = read_sources(paths, cut=cut, format=log_format, **options)
     if form in TABLES:
         _write_table(sources, form, out)
@@ -70,7 +75,22 @@ def command(
     else:
         written = [_write_page(sources, out or _place(sources), quiet)]
     for path in written if not quiet else ():
-        click.echo(str(path))
+        if not is_stream(path):
+            click.echo(str(path))
+
+
+def _check_output(paths: tuple[Path, ...], out: Path | None, form: str, force: bool) -> None:
+    from unwaver.outputs import check_output, check_pictures
+
+    inputs = inputs_of("out")
+    if form in PICTURES:
+        check_pictures(out or Path("figures"), form, inputs=inputs, force=force)
+    elif out is not None:
+        check_output(out, form, inputs=inputs, force=force)
+    elif form == "html":
+        of_run = len(paths) == 1 and (paths[0] / "run.json").exists()
+        place = paths[0] / REPORT if of_run else Path(REPORT)
+        check_output(place, form, inputs=inputs, force=force, option="the report")
 
 
 def write_report(place: Path, result: Result, quiet: bool) -> Path:

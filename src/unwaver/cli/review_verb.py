@@ -30,10 +30,13 @@ def command(groups: Path, out: Path, sample: int | None, seed: int) -> None:
     """
     if out.suffix != ".tsv":
         raise DataError("a review sheet is a .tsv", file=out, hint="name it sheet.tsv")
-    if out.exists():
+    if out.exists() and out.stat().st_size:
         raise DataError(
             "there is a file of that name", file=out, hint="a filled sheet is precious: choose another"
         )
+    from unwaver.outputs import check_output
+
+    check_output(out, "csv", inputs=[groups])
     if sample is not None and sample < 1:
         raise UsageError(f"--sample is {sample}, expected 1 or more", hint="leave it out for all")
     from unwaver.folder import GROUPS, read_groups_file, read_kept, write_whole

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from unwaver.cli.printing import print_json
+from unwaver.cli.printing import force_option, print_json
 from unwaver.cli.run_verb import console
 
 
@@ -18,6 +18,7 @@ from unwaver.cli.run_verb import console
 @click.option("--device", help="cpu, cuda, mps. [the best there is]")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Train so many at a time.")
 @click.option("--dry-run", is_flag=True, help="Say what would be trained.")
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print study.json on stdout and nothing else there.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(
@@ -27,6 +28,7 @@ def command(
     device: str | None,
     workers: int,
     dry_run: bool,
+    force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -50,6 +52,9 @@ def command(
             click.echo(f"{job.place.relative_to(place)}: {plan.seeds} × {job.rows:,} rows")
         click.echo(f"{len(jobs) * plan.seeds} models")
         return
+    from unwaver.outputs import check_folder
+
+    check_folder(place, {"study.json": "study", "tables.md": "study tables"}, inputs=[file], force=force)
     from unwaver.folder import write_whole
     from unwaver.study.findings import findings
     from unwaver.study.tables import markdown, remarks, tables

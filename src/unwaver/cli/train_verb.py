@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.printing import print_json
+from unwaver.cli.printing import force_option, inputs_of, print_json
 from unwaver.cli.run_verb import console, pairs
 
 if TYPE_CHECKING:
@@ -70,10 +70,18 @@ if TYPE_CHECKING:
 )
 @click.option("--data-dir", type=click.Path(), help="The folder above becel/, mnli/ … [UNWAVER_DATA]")
 @click.option("--device", help="cpu, cuda, mps. [the best there is]")
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json on stdout and nothing else there.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(
-    tasks: tuple[str, ...], out: Path, seeds: int, as_json: bool, quiet: bool, multi_task: bool, **options: Any
+    tasks: tuple[str, ...],
+    out: Path,
+    seeds: int,
+    as_json: bool,
+    quiet: bool,
+    multi_task: bool,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Fine-tune models on tasks; hf/FOLDER then names one of them.
 
@@ -89,6 +97,7 @@ def command(
       unwaver run becel/mrpc --model hf/models/mrpc/seed0
     """
     from unwaver.errors import UsageError
+    from unwaver.outputs import check_folder
     from unwaver.train.finetune import train
     from unwaver.train.setup import Setup, named
 
@@ -112,6 +121,8 @@ def command(
         (place, Setup(tasks=some, multi_task=multi_task, **_without(made, set(tasks) - set(some))))
         for place, some in units
     ]
+    for place, _ in setups:
+        check_folder(place, {"summary.json": "training"}, inputs=inputs_of("out"), force=force)
     for _, setup in setups:  # what is wrong is said before anything is trained
         setup.check()
     speak = console(quiet or as_json)
