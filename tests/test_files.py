@@ -123,7 +123,7 @@ BAD = {
     "UTF-16": ("t.csv", "premise,label\na,1\n".encode("utf-16"), 1, "not UTF-8: byte 0xff", "save the file as UTF-8"),
     "NUL": ("t.tsv", b"premise\tlabel\na\0b\t1\n", 2, "found a NUL character", "UTF-8"),
     "no gzip at all": ("t.tsv.gz", b"premise\tlabel\na\t1\n", None, "broken gzip: Not a gzipped file", "gzip -t"),
-    "cut gzip": ("t.tsv.gz", gzip.compress(b"premise\tlabel\na\t1\n" * 99)[:-20], None, "broken gzip: Compressed file ended", "gzip -t"),
+    "cut gzip": ("t.tsv.gz", gzip.compress(b"premise\tlabel\na\t1\n" * 99)[:-20], None, "broken gzip: the compressed data ends too early", "gzip -t"),
     "damaged gzip": ("t.tsv.gz", gzip.compress(b"premise\tlabel\na\t1\n")[:12] + b"\xff" * 20, None, "broken gzip: ", "again"),
     "cut JSON": ("t.jsonl", b'{"premise": "a", "label": 1}\n{"premise": "b", \n', 2, "broken JSON: ", "cut"),
     "two objects on a line": ("t.jsonl", b'{"premise": "a", "label": 1} {"premise": 2}\n', 1, "after the end", "one object a line"),

@@ -9,7 +9,6 @@ that a bad row at its end is known before any model is asked.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import re
@@ -22,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.errors import DataError, near
+from unwaver.unpack import TooMuch, gunzipped
 
-MOST_BYTES = 4 << 30  # a packed file that unpacks to more is refused
 EXTENSIONS = (".tsv", ".csv", ".jsonl", ".json")
 _HALVES = re.compile("[\ud800-\udfff]")  # how Python holds bytes of a name that are not UTF-8
 _SIGNS = {",": "comma", "\t": "tab", ";": "semicolon"}
@@ -83,7 +82,7 @@ def read_rows(path: Path, *, required: Sequence[str] = (), quoting: bool = True)
 def read_json(path: Path) -> Any:
     """The one value of a .json file, plain or .gz."""
     text = read_text(path)
-    value, end = _decode(text, _skip(text, 0), 1, path)
+    value, end = decode(text, path)
     _check_end(text, end, text.count("\n", 0, end) + 1, path)
     return value
 
@@ -133,7 +132,7 @@ def _column_hint(column: str, columns: Iterable[str], required: Sequence[str]) -
 
 
 def read_text(path: Path) -> str:
-    data = _read_bytes(path)
+    data = read_bytes(path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -155,7 +154,8 @@ def read_text(path: Path) -> str:
     return text
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """What a file holds, unpacked if its name ends with .gz."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -163,16 +163,10 @@ def _read_bytes(path: Path) -> bytes:
     if not path.name.lower().endswith(".gz"):
         return data
     try:
-        with gzip.open(io.BytesIO(data)) as packed:
-            data = packed.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise DataError(
-                f"it unpacks to more than {MOST_BYTES >> 30} GB",
-                hint="split the file, or save it as .parquet",
-                file=path,
-            )
-        return data
-    except (OSError, EOFError, zlib.error) as error:
+        return gunzipped(data)
+    except TooMuch as error:
+        raise DataError(str(error), hint="unpack it yourself if you trust it, or split it", file=path) from None
+    except (EOFError, zlib.error) as error:
         raise DataError(
             f"broken gzip: {error}", hint="copy or download the file again; `gzip -t` tests it", file=path
         ) from None
@@ -317,7 +311,10 @@ def _check_end(text: str, end: int, line: int, path: Path) -> None:
 
 def decode(text: str, path: Path) -> tuple[Any, int]:
     """The JSON value at the beginning of a text, and where it ends."""
-    return _decode(text, _skip(text, 0), 1, path)
+    value, end = _decode(text, _skip(text, 0), 1, path)
+    if half := _HALF.search(text):
+        _check_surrogates(value, Where(str(path), text.count("\n", 0, half.start()) + 1))
+    return value, end
 
 
 def _decode(text: str, position: int, line: int, path: Path) -> tuple[Any, int]:
@@ -336,7 +333,7 @@ def _decode(text: str, position: int, line: int, path: Path) -> tuple[Any, int]:
 
 
 def _json_rows(records: Iterable[tuple[int, Any]], text: str, path: Path, required: Sequence[str]) -> list[Row]:
-    may_be_broken = re.search(r"\\u[dD][89a-fA-F]", text) is not None
+    may_be_broken = _HALF.search(text) is not None
     rows = []
     for line, record in records:
         where = Where(str(path), line)
@@ -351,7 +348,10 @@ def _json_rows(records: Iterable[tuple[int, Any]], text: str, path: Path, requir
     return rows
 
 
-def _check_surrogates(record: Mapping[str, Any], where: Where) -> None:
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _check_surrogates(record: Any, where: Where) -> None:
     """JSON can spell half a character ("\\ud83d"), which no file, database or model can take."""
     try:
         json.dumps(record, ensure_ascii=False).encode()

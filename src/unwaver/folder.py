@@ -13,6 +13,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from unwaver.checked import (
+    check,
+    count,
+    dict_of,
+    fields,
+    list_of,
+    maybe,
+    name,
+    number,
+    one_of,
+    plain,
+    some,
+    text,
+    whole,
+)
 from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.files import read_rows
 from unwaver.groups import group_from_json, group_to_json
@@ -63,12 +78,49 @@ def read_run(place: Path) -> dict[str, Any]:
             file=path,
             hint="use the unwaver that wrote it",
         )
-    words, models = run.get("words"), run.get("models")
-    if not isinstance(words, dict) or not isinstance(models, list) or not models:
-        raise DataError("it names no models, or no words of theirs", file=path, hint=_DAMAGED)
-    if not all(isinstance(m, dict) and {"name", "method"} <= m.keys() for m in models):
-        raise DataError("a model in it has no name or no method", file=path, hint=_DAMAGED)
+    check(run, _RUN, path, _DAMAGED)
+    check(run, plain, path, _DAMAGED)
     return run
+
+
+# what is read again; config.config_from looks at the configuration, failures.from_records at the failures
+_MODEL = fields({"name": text, "method": text}, {"writes": maybe(text), "settings": maybe(dict_of(plain))})
+_CERTIFIED = fields(
+    {
+        "case": text,
+        "model": text,
+        **dict.fromkeys(("items", "candidates", "judged", "kept"), count),
+        **dict.fromkeys(("acceptance", "distance_to_original", "distance_among_variants"), maybe(number)),
+        **{f"items_with_{n}": maybe(number) for n in (1, 3, 5)},
+    }
+)
+_CASE = fields(
+    {
+        "model": text,
+        "case": text,
+        "verdict": one_of("pass", "fail", "undecided"),
+        **dict.fromkeys(("number", "asked", "groups", "clusters_asked"), count),
+    }
+)
+_UNTIL = fields(
+    {"bar": text, "alpha": number, "seed": whole, "requests": count, "saved": count, "cases": list_of(_CASE)}
+)
+_RUN = fields(
+    {"models": some(list_of(_MODEL)), "words": dict_of(list_of(text))},
+    {
+        "command": list_of(name),
+        "judges": list_of(_MODEL),
+        "writer": maybe(_MODEL),
+        "certification": list_of(_CERTIFIED),
+        "until": maybe(_UNTIL),
+        "notes": dict_of(list_of(name)),
+        "hashes": dict_of(text),
+        "versions": dict_of(text),
+        "spent": fields(
+            {}, {"stopped": maybe(name), **dict.fromkeys(("calls", "tokens_in", "tokens_out"), count)}
+        ),
+    },
+)
 
 
 def write_groups(
@@ -118,10 +170,9 @@ def write_seen(folder: Path, seen: Mapping[str, list[str]]) -> None:
 def read_seen(folder: Path) -> dict[str, list[str]]:
     if not (folder / SEEN).exists():
         return {}
-    found = _read_json(folder / SEEN).get("seen")
-    if not isinstance(found, dict) or not all(isinstance(groups, list) for groups in found.values()):
-        raise DataError("found no groups by model", file=folder / SEEN, hint=_DAMAGED)
-    return found
+    found = _read_json(folder / SEEN)
+    check(found, fields({"seen": dict_of(list_of(text))}), folder / SEEN, _DAMAGED)
+    return dict(found["seen"])
 
 
 def read_groups(folder: Path) -> list[Group]:
@@ -184,7 +235,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     except json.JSONDecodeError as e:
         message = f"broken JSON: {e.msg} at column {e.colno}"
         raise DataError(message, file=path, line=e.lineno, hint=_DAMAGED) from None
-    except (ValueError, OSError) as e:
+    except (ValueError, OSError, RecursionError) as e:
         raise DataError(f"cannot be read: {e}", file=path, hint=_DAMAGED) from None
     if not isinstance(value, dict):
         raise DataError("found no JSON object", file=path, hint="give a run.json that `unwaver run` wrote")

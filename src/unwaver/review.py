@@ -4,6 +4,9 @@
     mine/…/7/1      A man sleeps.   A man is asleep.    ok
     mine/…/9/1      All sleep.      Some sleep.         wrong    weaker
 
+A text that a spreadsheet could take for a formula begins with an apostrophe, and what cannot be seen is spelled:
+see unwaver.spreadsheet. Ids are read back as they were.
+
 A variant that was called wrong does not apply. The share of wrong ones bounds the scores (see docs/variants.md).
 """
 
@@ -16,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from unwaver import spreadsheet
 from unwaver.certify import Read, standings
 from unwaver.files import read_rows, shown
 from unwaver.types import Group, Item
@@ -40,7 +44,7 @@ def sheet(
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows((item.id, *texts, "", "") for item, texts in rows)
+    writer.writerows((*map(spreadsheet.written, (item.id, *texts)), "", "") for item, texts in rows)
     return out.getvalue()
 
 
@@ -63,7 +67,7 @@ def read_sheet(path: Path) -> dict[str, bool]:
     for row in read_rows(path, required=("id", "verdict")):
         found = str(row.cells["verdict"] or "").strip().casefold()
         if found in OK or found in WRONG:
-            verdicts[row.text("id")] = found in OK
+            verdicts[spreadsheet.read(row.text("id"))] = found in OK
         elif found:
             raise row.where.error(
                 f'column "verdict": found {shown(found)}, expected ok or wrong', "leave it empty if not looked at"

@@ -23,7 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from unwaver.checked import is_number
 from unwaver.errors import StoreError, StoreFull
+from unwaver.files import shown
 from unwaver.types import Answer
 
 VERSION = 1
@@ -88,11 +90,12 @@ class Store:
         )
         try:
             return {row[0]: _from_row(row[1:]) for row in rows}
-        except (ValueError, TypeError) as e:  # a cell that we did not write
+        except (ValueError, TypeError, OverflowError, RecursionError) as e:  # a cell that we did not write
             _explain(e, self.path, self._read_only)
 
     def failures(self, keys: Iterable[str]) -> dict[str, str]:
-        return dict(self.select("SELECT key, error FROM failures WHERE key IN", keys))
+        rows = self.select("SELECT key, error FROM failures WHERE key IN", keys)
+        return {key: str(error) for key, error in rows}
 
     def put(self, batch: Sequence[tuple[str, Answer]]) -> None:
         """Commit what came back, all of it or nothing. A failed call never replaces an answer."""
@@ -113,7 +116,12 @@ class Store:
 
     def linked(self) -> list[Asked]:
         with self._explained():
-            return list(self._db.execute("SELECT model, item, replicate, key FROM asked"))
+            rows = list(self._db.execute("SELECT model, item, replicate, key FROM asked"))
+        for row in rows:
+            if tuple(map(type, row)) != (int, str, int, str):
+                error = TypeError(f"in asked: found {shown(row)}, expected numbers and texts")
+                _explain(error, self.path, self._read_only)
+        return rows
 
     def copy_from(self, other: Store, keys: Sequence[str]) -> None:
         """Bring answers and failures from a shared store, so that a run folder is complete."""
@@ -223,11 +231,26 @@ def _storable(text: str) -> str:
 
 def _from_row(row: Sequence[Any]) -> Answer:
     text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated = row
+    used = (prompt_tokens, completion_tokens)
+    if not isinstance(text, str | None) or not isinstance(finish, str | None):
+        raise TypeError(f"found {shown(text)} and {shown(finish)}, expected texts")
+    if not all(isinstance(n, int | None) for n in (*used, truncated)):
+        raise TypeError(f"found {shown((*used, truncated))}, expected numbers of tokens")
     return Answer(
         text=text,
-        logprobs=tuple(-math.inf if x is None else x for x in json.loads(logprobs)) if logprobs else (),
-        tokens=tuple(json.loads(tokens)) if tokens else (),
-        usage=None if prompt_tokens is None else (prompt_tokens, completion_tokens),
-        finish=finish,
+        logprobs=tuple(-math.inf if x is None else x for x in _numbers(logprobs)),
+        tokens=tuple(0 if n is None else int(n) for n in _numbers(tokens)),
+        usage=None if prompt_tokens is None else (prompt_tokens, completion_tokens or 0),
+        finish=finish or "",
         truncated=bool(truncated),
     )
+
+
+def _numbers(cell: object) -> list[float | None]:
+    """A JSON list of numbers and nulls: '[-0.5, null]' -> [-0.5, None]."""
+    if not cell:
+        return []
+    found = json.loads(cell) if isinstance(cell, str) else cell
+    if not isinstance(found, list) or not all(x is None or is_number(x) for x in found):
+        raise TypeError(f"found {shown(found)}, expected a list of numbers")
+    return found

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unwaver.errors import ModelError, UsageError, near
+from unwaver.arrays import WHOLE, read_arrays
+from unwaver.checked import check, dict_of, fields, list_of, one_of, some, text, whole
+from unwaver.errors import DataError, ModelError, UsageError, near
+from unwaver.files import read_json
 from unwaver.tasks import CALM, TARGET, Task
 from unwaver.types import Group, Item
 from unwaver.variants.render import calm_fields
@@ -57,18 +59,15 @@ def read_trained(folder: Path) -> Trained | None:
     if not path.is_file():
         return None
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        if about["version"] != VERSION:
+        about = read_json(path)
+        if isinstance(about, dict) and about.get("version", VERSION) != VERSION:
             raise ModelError(f"version {about['version']}, this unwaver reads {VERSION}", file=path, hint=_AGAIN)
-        tasks = about["tasks"]
-        if not tasks or not all(entry["form"] in FORMS and entry["labels"] for entry in tasks.values()):
-            raise ModelError("it names no tasks with their labels and forms", file=path, hint=_AGAIN)
-        with np.load(folder / SEEN, allow_pickle=False) as arrays:
-            seen = np.sort(arrays["seen"].astype(np.uint64))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as e:
-        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e) or type(e).__name__
-        raise ModelError(f"not what unwaver train wrote: {reason}", file=path, hint=_AGAIN) from None
-    return Trained(tasks, bool(about.get("heads")), seen)
+        task = fields({"labels": some(list_of(text)), "form": one_of(*FORMS)})
+        check(about, fields({"version": whole, "tasks": some(dict_of(task))}), path, _AGAIN)
+        seen = read_arrays(folder / SEEN, {"seen": (1, WHOLE)}, _AGAIN)["seen"]
+    except DataError as e:
+        raise ModelError(f"not what unwaver train wrote: {e.message}", file=e.file, hint=_AGAIN) from None
+    return Trained(about["tasks"], bool(about.get("heads")), np.sort(seen.astype(np.uint64)))
 
 
 def what_is_learnt(path: Path) -> bytes:

@@ -31,3 +31,33 @@ def inflated(parts: Iterable[bytes], format: int = GZIP) -> Iterator[bytes]:
             yield piece
     if not whole:
         raise EOFError("the compressed data ends too early")
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+MOST_BYTES = 1 << 30  # what a packed file may unpack to
+FREE_BYTES, MOST_RATIO = 64 << 20, 300  # above so many bytes, text does not shrink as much as that
+
+
+class TooMuch(ValueError):
+    """A packed file unpacks to more than anybody wants."""
+
+
+def check_size(size: int, packed: int, most: int | None = None) -> None:
+    """Raise where `packed` bytes unpack, or claim to, to too many."""
+    limit = MOST_BYTES if most is None else most
+    if size > limit:
+        raise TooMuch(f"it unpacks to more than {limit / (1 << 30):.3g} GB")
+    if size > FREE_BYTES and size > MOST_RATIO * packed:
+        raise TooMuch(f"it unpacks to more than {MOST_RATIO} times its {packed:,} bytes")
+
+
+def gunzipped(data: bytes) -> bytes:
+    """What a gzip file holds; stops as soon as it is too much, and raises what `inflated` raises."""
+    if data[:2] != b"\x1f\x8b":
+        raise zlib.error("Not a gzipped file")
+    found = bytearray()
+    for piece in inflated([data]):
+        found += piece
+        check_size(len(found), len(data))
+    return bytes(found)

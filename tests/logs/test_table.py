@@ -201,9 +201,9 @@ def test_tables_of_several_kinds_are_one_log(tmp_path: Path) -> None:
 
 
 def test_a_packed_file_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from unwaver import files
+    from unwaver import unpack
 
-    monkeypatch.setattr(files, "MOST_BYTES", 1000)
+    monkeypatch.setattr(unpack, "MOST_BYTES", 1000)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"bucket,answer\n" + b"1,a\n" * 1000))
     with pytest.raises(DataError, match="unpacks to more than"):

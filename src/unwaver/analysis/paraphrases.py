@@ -13,9 +13,10 @@ from statistics import fmean
 from typing import Any
 
 from unwaver.analysis.trees import syntactic_distance
+from unwaver.checked import is_number
 from unwaver.distance import cosine_similarity, jaccard_distance, lexical_distance
 from unwaver.errors import DataError
-from unwaver.files import read_rows
+from unwaver.files import read_rows, shown
 from unwaver.types import Group, Item
 
 Annotations = Mapping[tuple[str, str], Mapping[str, Any]]  # (item, field) -> tree, vector
@@ -81,6 +82,7 @@ def _mean_of(notes: Sequence[Sequence[Any]], name: str, measure: Any) -> float |
 def read_annotations(path: Path) -> Annotations:
     """Rows with `id` (of an item), `field` where several change, and `tree` or `vector`."""
     found = {}
+    length = 0
     for row in read_rows(path, required=("id",)):
         tree, vector = row.cells.get("tree"), row.cells.get("vector")
         if tree:
@@ -88,7 +90,13 @@ def read_annotations(path: Path) -> Annotations:
                 syntactic_distance(row.text("tree"), row.text("tree"))
             except DataError as e:
                 raise row.where.error(e.message, e.hint) from None
-        if vector and not (isinstance(vector, list) and all(isinstance(x, int | float) for x in vector)):
-            raise row.where.error('column "vector": expected a list of numbers', "use a .jsonl file")
+        if vector and not (isinstance(vector, list) and all(map(is_number, vector))):
+            message = f'column "vector": found {shown(vector)}, expected a list of numbers'
+            raise row.where.error(message, "use a .jsonl file")
+        if vector and len(vector) != (length := length or len(vector)):
+            raise row.where.error(
+                f'column "vector": found {len(vector)} numbers, expected {length} as above',
+                "use one encoder for all",
+            )
         found[str(row.cells["id"]), str(row.cells.get("field") or "")] = {"tree": tree, "vector": vector}
     return found

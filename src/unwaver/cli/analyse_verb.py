@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,7 +14,6 @@ from unwaver.cli.printing import print_json
 from unwaver.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
 
     from unwaver.types import Score
@@ -209,8 +209,10 @@ def distance_command(
 def aflite_command(embeddings: Path, as_json: bool, **options: Any) -> None:
     """Split examples into easy and difficult ones (AFLite). EMBEDDINGS: an .npz with `embeddings` and `labels`."""
     from unwaver.analysis.aflite import aflite
+    from unwaver.arrays import NAMES, NUMBERS, read_arrays
 
-    arrays = _arrays(embeddings, ("embeddings", "labels"))
+    hint = "numpy.savez(path, embeddings=…, labels=…)"
+    arrays = read_arrays(embeddings, {"embeddings": (2, NUMBERS), "labels": (1, NAMES)}, hint)
     sides = aflite(arrays["embeddings"].astype(float), arrays["labels"], **options)
     document = {"easy": sides.easy.tolist(), "difficult": sides.difficult.tolist(), "moved": list(sides.moved)}
     rows = [
@@ -256,20 +258,19 @@ def draw_command(table: Path, confidence: str, count: int, seed: int, as_json: b
 # --- in and out ---------------------------------------------------------------------------------------------
 
 
+_WRITTEN = r'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"run"\s*:'  # how a scores.json begins
+
+
 def _scores(path: Path) -> list[Score]:
     """Of a scores.json, or of anything that can be scored."""
+    from unwaver.logs.common import head
     from unwaver.rescore import score
 
     if not path.exists():
         raise DataError("there is no such file or folder", file=path, hint="give a run folder, scores or answers")
     document = path / "scores.json" if path.is_dir() else path
-    if (
-        document.suffix == ".json"
-        and document.is_file()
-        and '"scores"' in document.read_text(encoding="utf-8")[: 10**6]
-    ):
-        return _read_scores(document)
-    return list(score(path))
+    written = document.name == "scores.json" or re.match(_WRITTEN, head(document))
+    return _read_scores(document) if written and document.is_file() else list(score(path))
 
 
 def _told_apart(scores: Mapping[str, Sequence[Score]]) -> list[Score]:
@@ -285,16 +286,14 @@ def _told_apart(scores: Mapping[str, Sequence[Score]]) -> list[Score]:
 
 
 def _read_scores(path: Path) -> list[Score]:
+    from unwaver.checked import check, fields, list_of, made, plain
     from unwaver.files import read_json
     from unwaver.types import Score
 
+    hint = "give what `unwaver score --json` printed, or score the run again"
     document = read_json(path)
-    try:
-        return [Score(**{**s, "flags": tuple(s["flags"])}) for s in document["scores"]]
-    except (TypeError, KeyError) as e:
-        raise DataError(
-            f"these are no scores of unwaver: {e}", file=path, line=1, hint="unwaver score --json"
-        ) from None
+    check(document, fields({"scores": list_of(plain)}), path, hint)
+    return [made(Score, s, path, f"scores.{n}", hint) for n, s in enumerate(document["scores"])]
 
 
 def _table(path: Path, test: Path | None = None) -> pl.DataFrame:
@@ -310,19 +309,6 @@ def _table(path: Path, test: Path | None = None) -> pl.DataFrame:
     if (path / "run.json").exists():
         return pl.concat(read_folder(path)[0])
     return complete(read_logs([path], LogOptions(test=test))[0])
-
-
-def _arrays(path: Path, names: Sequence[str]) -> Mapping[str, np.ndarray]:
-    import zipfile
-
-    import numpy as np
-
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in names}
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as e:
-        hint = "numpy.savez(path, embeddings=…, labels=…)"
-        raise DataError(f"no such arrays: {e}; expected {' and '.join(names)}", file=path, hint=hint) from None
 
 
 def _percent(value: float | None) -> str:

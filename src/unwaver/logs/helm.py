@@ -9,12 +9,13 @@ tagged correct.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from unwaver.checked import is_whole
 from unwaver.errors import DataError, near
 from unwaver.files import Where, read_json, shown
 from unwaver.logs.common import (
@@ -99,9 +100,9 @@ def _stats(file: Path) -> Stats:
     try:
         for one in read_json(file):
             key = (str(one["instance_id"]), _perturbation(one), int(one.get("train_trial_index", 0)))
-            means = {s["name"]["name"]: float(s["mean"]) for s in one["stats"] if s.get("mean") is not None}
+            means = {str(s["name"]["name"]): float(s["mean"]) for s in one["stats"] if s.get("mean") is not None}
             found.setdefault(key, {}).update(means)
-    except (KeyError, TypeError, ValueError, AttributeError) as e:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
         message = f"found no stats of instances ({type(e).__name__} {e}), expected instance_id and stats"
         raise DataError(message, file=file, line=1, hint="copy the run folder again") from None
     return found
@@ -137,7 +138,7 @@ def _entries(
     partial: Partial,
 ) -> Iterator[dict[str, Any]]:
     instance = state["instance"]
-    changed, trial = _perturbation(instance), int(state.get("train_trial_index", 0))
+    changed, trial = _perturbation(instance), _trial(state, where)
     means = stats.get((str(instance["id"]), changed, trial), {})
     reference = state.get("reference_index")
     if state.get("request_mode") == "calibration" or not _is_chosen(reference, means):
@@ -164,6 +165,13 @@ def _entries(
         yield with_named_fields(made, state, options, where)
 
 
+def _trial(state: Mapping[str, Any], where: Where) -> int:
+    found = state.get("train_trial_index", 0)
+    if not is_whole(found):
+        raise where.error(f'"train_trial_index": found {shown(found)}, expected a whole number', _HINT)
+    return int(found)
+
+
 def _is_chosen(reference: Any, means: Mapping[str, float]) -> bool:
     """Where each reference was a request of its own, the answer is the one with the predicted index."""
     return reference is None or means.get("predicted_index") == reference
@@ -179,12 +187,16 @@ def _perturbation(instance: Mapping[str, Any]) -> str:
 
 
 def _references(instance: Mapping[str, Any]) -> list[tuple[str | None, bool]]:
-    found: Sequence[Any] = instance.get("references") or []
+    found = instance.get("references")
     return [
-        (as_text(r["output"].get("text")), "correct" in (r.get("tags") or []))
-        for r in found
+        (as_text(r["output"].get("text")), "correct" in _listed(r.get("tags")))
+        for r in _listed(found)
         if isinstance(r, Mapping) and isinstance(r.get("output"), Mapping)
     ]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _completions(state: Mapping[str, Any]) -> list[Any]:

@@ -31,9 +31,10 @@ from unwaver.logs.common import (
     table_of_entries,
     with_named_fields,
 )
+from unwaver.unpack import TooMuch, check_size
 
 NAME = "inspect"
-MOST_BYTES = 8 << 30  # a log that unpacks to more is refused
+MOST_BYTES = 4 << 30  # what a log may unpack to; most of it is not kept
 _SKIPPED = {"messages", "events", "store", "attachments", "timelines"}
 _WORDS = {"c": 1.0, "yes": 1.0, "true": 1.0, "i": 0.0, "n": 0.0, "no": 0.0, "false": 0.0, "p": 0.5}
 
@@ -100,17 +101,14 @@ def _check_zip(file: Path) -> None:
     hint = "copy the file again; it may still be written, or cut"
     try:
         with zipfile.ZipFile(file) as archive:
-            size = sum(part.file_size for part in archive.infolist())
+            parts = archive.infolist()
+        check_size(sum(p.file_size for p in parts), sum(p.compress_size for p in parts), MOST_BYTES)
+    except TooMuch as e:
+        raise DataError(str(e), file=file, hint="split the log") from None
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as e:
         raise DataError(
             f"no .eval log of Inspect: {e}, expected a zip archive", file=file, line=1, hint=hint
         ) from None
-    if size > MOST_BYTES:
-        raise DataError(
-            f"it unpacks to {size >> 30} GB, expected at most {MOST_BYTES >> 30} GB",
-            file=file,
-            hint="split the log",
-        )
 
 
 def _damaged(file: Path, error: Exception) -> DataError:

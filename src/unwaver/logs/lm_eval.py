@@ -183,8 +183,8 @@ def _choice(
     metrics = cells.get("metrics") or cells
     if "acc_mutual_info" in metrics:  # the second half are the choices without the question
         scores, arguments = scores[: len(scores) // 2], arguments[: len(arguments) // 2]
-    texts = [str(argument[1]).strip() for argument in arguments]
-    if len(scores) != len(texts):
+    texts = [str(argument[1]).strip() for argument in arguments if len(argument) > 1]
+    if len(scores) != len(texts) or not scores:
         raise where.error(
             f"found {len(scores)} filtered_resps for {len(texts)} choices, expected as many", "run lm-eval again"
         )
@@ -192,8 +192,8 @@ def _choice(
         scores = [s / max(len(t), 1) for s, t in zip(scores, texts, strict=True)]
     names = texts if len(set(texts)) == len(texts) else [str(n) for n in range(len(texts))]
     target = str(cells["target"]).strip()
-    if target.isdigit() and int(target) < len(names) and target not in names:
-        target = names[int(target)]
+    if target not in names and target in (numbers := [str(n) for n in range(len(names))]):
+        target = names[numbers.index(target)]
     best = max(range(len(scores)), key=scores.__getitem__)
     return _Said([names[best]], as_golds(target) if target in names else None)
 
@@ -202,7 +202,7 @@ def _log_likelihood(response: Any, where: Where) -> float:
     """["-4.2", "False"] -> -4.2"""
     try:
         return float(response[0])
-    except (TypeError, ValueError, IndexError, KeyError):
+    except (TypeError, ValueError, IndexError, KeyError, OverflowError):
         raise where.error(
             f'"filtered_resps": found {shown(response)}, expected [log-likelihood, is greedy]', "run lm-eval again"
         ) from None

@@ -118,6 +118,10 @@ def _provider(provider: Any) -> str:
     return str(provider or "unknown")
 
 
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
 def _failed(result: Mapping[str, Any], output: Any) -> bool:
     reason = result.get("failureReason")
     return reason == CALL_FAILED if reason is not None else bool(result.get("error")) and output is None
@@ -126,7 +130,7 @@ def _failed(result: Mapping[str, Any], output: Any) -> bool:
 def _right(result: Mapping[str, Any], key: str | None, partial: Partial, where: Where) -> float | None:
     """Whether the assertions passed; a test without assertions always passes, which says nothing."""
     if key is not None:
-        return as_right(lookup({**result, **(result.get("namedScores") or {})}, key, where), partial)
+        return as_right(lookup({**result, **_table(result.get("namedScores"))}, key, where), partial)
     grading = result.get("gradingResult")
     if not isinstance(grading, Mapping) or grading.get("reason") == "No assertions":
         return None

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from unwaver import checked
+from unwaver.arrays import NUMBERS, read_arrays
 from unwaver.drawing import training_shares
 from unwaver.errors import DataError, ModelError, UsageError, near
-from unwaver.files import Row, read_rows, read_text, shown
+from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, shown
 from unwaver.linear import Linear, fit
 from unwaver.tasks import Task, fill, task_named
 from unwaver.types import Answer, Batch, Request
@@ -66,20 +67,31 @@ class Bow:
         return " ".join(segments[n] for n in self.about["segments"])
 
 
+_ABOUT = checked.fields(
+    {
+        "version": checked.whole,
+        "task": checked.text,
+        "labels": checked.list_of(checked.text),
+        "segments": checked.some(checked.list_of(checked.count)),
+    }
+)
+
+
 def open_model(name: str) -> Bow:
     place = Path(name)
+    hint = "make one with unwaver bow"
     try:
-        about = json.loads((place / "model.json").read_text(encoding="utf-8"))
-        raw = (place / "weights.npz").read_bytes()
-        with np.load(place / "weights.npz", allow_pickle=False) as arrays:
-            linear = Linear(arrays["weights"].astype(np.float64), arrays["bias"].astype(np.float64))
-        if about["version"] != VERSION:
+        about = read_json(place / "model.json")
+        if isinstance(about, dict) and about.get("version", VERSION) != VERSION:
             raise ModelError(f"version {about['version']} of a bag of words, expected {VERSION}", file=place)
-        fits = linear.weights.shape == (COLUMNS, len(about["labels"])) and about["segments"]
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as e:
-        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e) or type(e).__name__
-        raise ModelError(f"no bag of words: {reason}", file=place, hint="make one with unwaver bow") from None
-    if not fits:
+        checked.check(about, _ABOUT, place / "model.json", hint)
+        raw = read_bytes(place / "weights.npz")
+        arrays = read_arrays(place / "weights.npz", {"weights": (2, NUMBERS), "bias": (1, NUMBERS)}, hint)
+    except DataError as e:
+        raise ModelError(f"no bag of words: {e.message}", file=e.file, hint=hint) from None
+    weights, bias = (arrays[name].astype(np.float64) for name in ("weights", "bias"))
+    linear = Linear(weights, bias)
+    if weights.shape != (COLUMNS, len(about["labels"])) or bias.shape != weights.shape[1:]:
         raise ModelError("model.json and weights.npz do not belong together", file=place, hint="train it again")
     identity = hashlib.sha256(raw + json.dumps(about, sort_keys=True).encode()).hexdigest()
     return Bow(linear, about, place.name, f"bow:{identity}")

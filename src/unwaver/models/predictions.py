@@ -11,7 +11,6 @@ A csv has the same columns, `probs` as a JSON list in one cell. Ids are those of
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import io
 import json
@@ -26,6 +25,7 @@ from typing import Any
 from unwaver.errors import DataError
 from unwaver.read import match_label
 from unwaver.types import Answer, Batch, Request
+from unwaver.unpack import TooMuch, gunzipped
 
 BATCH = 1024
 SUM_TOLERANCE = 1e-3
@@ -147,10 +147,13 @@ def _bytes_of(path: Path) -> bytes:
 def _text_of(raw: bytes, path: Path) -> str:
     try:
         if path.suffix == ".gz":
-            raw = gzip.decompress(raw)
+            raw = gunzipped(raw)
         return raw.decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error) as e:
-        raise DataError(f"the gzip file is damaged: {e}", file=path) from None
+    except TooMuch as e:
+        raise DataError(str(e), file=path, hint="unpack it yourself if you trust it, or split it") from None
+    except (EOFError, zlib.error) as e:
+        hint = "copy or download the file again; `gzip -t` tests it"
+        raise DataError(f"the gzip file is damaged: {e}", file=path, hint=hint) from None
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
         raise DataError("the file is not UTF-8", file=path, line=line) from None

@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 from unwaver.report.source import Source
 from unwaver.show import ARROW, chance_of, percent, safe, shown_scores
+from unwaver.spreadsheet import guarded
 from unwaver.types import Score
 
 _NAMES = (
@@ -71,10 +72,7 @@ def as_csv(sources: Sequence[Source]) -> str:
 
 def _csv_cell(value: object) -> object:
     """A text that a spreadsheet would take for a formula begins with an apostrophe."""
-    if isinstance(value, str):
-        text = safe(value)
-        return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-    return value
+    return guarded(safe(value)) if isinstance(value, str) else value
 
 
 def _rows(sources: Sequence[Source]) -> list[list[str]]:

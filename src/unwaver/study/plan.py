@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from unwaver.checked import is_number
 from unwaver.errors import DataError, near
 from unwaver.files import read_toml
 from unwaver.train.adversarial import WAYS
@@ -223,7 +223,7 @@ class _Checker:
             value = entry.get(key)
             if value is None or key in _WHOLE:
                 continue
-            if key in _NUMBERS and (type(value) not in (int, float) or not math.isfinite(value)):
+            if key in _NUMBERS and not is_number(value):
                 raise self.error(f"{where}{key}: found {value!r}, expected a number")
             if key not in _NUMBERS:
                 self.typed(value, str, f"{where}{key}")
