@@ -1,6 +1,11 @@
 """Finding and fetching, against a real server on loopback."""
 
+import gzip
+import hashlib
 import http.server
+import json
+import os
+import re
 import socket
 import threading
 import time
@@ -11,9 +16,11 @@ import pytest
 
 from unwaver import loaders
 from unwaver.errors import DataError
-from unwaver.loaders import HOMES, library
+from unwaver.loaders import Home, homes, library
 
 TABLE = b"premise\thypothesis\tlabel\na\tb\t0\n"
+OTHER = TABLE.replace(b"0", b"1")
+HASH = hashlib.sha256(TABLE).hexdigest()
 
 
 @pytest.fixture
@@ -35,7 +42,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif name == "hang":
             time.sleep(2)
         else:
-            body = {"page": b"<!DOCTYPE html>", "big": b"x" * 5000}.get(name, TABLE)
+            body = {"page": b"<!DOCTYPE html>", "big": b"x" * 5000, "other": OTHER, "short": TABLE[:9]}.get(
+                name, TABLE
+            )
             self.send_response(200)
             self.send_header("Content-Length", str(len(body) + (10 if name == "cut" else 0)))
             self.end_headers()
@@ -55,9 +64,15 @@ def server():
         thread.join()
 
 
-def fetching(url: str, said: list[str] | None = None, data_dir: Path | None = None):
+def fetching(
+    url: str,
+    said: list[str] | None = None,
+    data_dir: Path | None = None,
+    sha256: str = HASH,
+    size: int = len(TABLE),
+):
     found = library(data_dir, fetch=True, say=None if said is None else said.append)
-    return replace(found, homes={"set/x.tsv": url})
+    return replace(found, homes={"set/x.tsv": Home(url, sha256, size)})
 
 
 @pytest.mark.parametrize("name", ["x.tsv", "x.tsv.gz", "x.csv", "x.csv.gz", "x.jsonl", "x.json.gz"])
@@ -126,14 +141,20 @@ REFUSED = {
     "page": "a web page came instead of the file",
     "elsewhere": "it leads to http://127.0.0.1:1/x, which is not https",
     "cut": f"it ended after {len(TABLE)} bytes",
-    "big": "more than 1,000 bytes",
+    "big": f"it has more than the {len(TABLE)} bytes that are expected",
+    "other": (
+        f"found {len(TABLE)} bytes with SHA-256 {hashlib.sha256(OTHER).hexdigest()}, "
+        f"expected {len(TABLE)} bytes with {HASH}"
+    ),
+    "short": (
+        f"found 9 bytes with SHA-256 {hashlib.sha256(TABLE[:9]).hexdigest()}, expected {len(TABLE)} bytes with {HASH}"
+    ),
     "hang": "timed out",
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_the_file_is_refused_and_leaves_nothing(cache, server, monkeypatch, name):
-    monkeypatch.setattr(loaders, "FETCH_BYTES", 1000)
     monkeypatch.setattr(loaders, "CONNECT_SECONDS", 0.3 if name == "hang" else 60)
     with pytest.raises(DataError) as raised:
         fetching(f"{server}/{name}").find("set/x")
@@ -162,6 +183,57 @@ def test_a_cache_that_cannot_be_written(cache, server):
         fetching(f"{server}/x.tsv").find("set/x")
 
 
-def test_public_homes_are_https():
-    assert len(HOMES) > 30
-    assert all(url.startswith("https://") for url in HOMES.values())
+def test_a_file_that_differs_does_not_keep_the_next_one_away(cache, server):
+    pins = {f"set/{name}.tsv": Home(f"{server}/{name}", HASH, len(TABLE)) for name in ("other", "x")}
+    files = replace(fetching(server), homes=pins)
+    with pytest.raises(DataError, match="SHA-256"):
+        files.find("set/other")
+    assert files.find("set/x").read_bytes() == TABLE
+
+
+def test_what_is_in_the_cache_is_held_against_the_pin(cache, server):
+    """Without --fetch an old file is used and told; with it the pinned one takes its place, or none does."""
+    (cache / "set").mkdir(parents=True)
+    (cache / "set/x.tsv").write_bytes(OTHER)
+    said = []
+    old = replace(fetching(f"{server}/x.tsv", said), fetch=False)
+    assert old.find("set/x").read_bytes() == OTHER
+    assert "is not the file that scores were checked with: delete it and give --fetch" in said[0]
+    with pytest.raises(DataError, match="SHA-256"):
+        fetching(f"{server}/other").find("set/x")
+    assert (cache / "set/x.tsv").read_bytes() == OTHER
+    assert fetching(f"{server}/x.tsv").find("set/x").read_bytes() == TABLE
+
+
+def test_a_packed_home(cache, server):
+    packed = {"set/x.jsonl.gz": Home(f"{server}/x", HASH, len(TABLE))}
+    assert replace(fetching(server), homes=packed).find("set/x") == cache / "set/x.jsonl.gz"
+
+
+def test_public_homes_are_pinned():
+    """At a commit, never at a branch, with a hash and a size."""
+    pinned = re.compile(r"https://raw\.githubusercontent\.com/[\w.-]+/[\w.-]+/[0-9a-f]{40}/\S+")
+    assert len(homes()) > 90
+    for home in homes().values():
+        assert pinned.fullmatch(home.url), home.url
+        assert re.fullmatch("[0-9a-f]{64}", home.sha256)
+        assert 0 < home.size < 50_000_000
+
+
+def test_pins_are_those_of_the_shared_files():
+    """The files that scores are checked with in these tests are the ones that --fetch gets."""
+    reference, data = (Path(os.environ.get(name, "")) for name in ("UNWAVER_REFERENCE", "UNWAVER_DATA"))
+    if not (reference / "fetch_pins.json").is_file() or not data.is_dir():
+        pytest.skip("UNWAVER_REFERENCE and UNWAVER_DATA are not set")
+    compared = 0
+    for pin in json.loads((reference / "fetch_pins.json").read_text()):
+        name = pin["file"] if pin["file"] in homes() else pin["file"] + ".gz"
+        if name in homes():
+            assert (homes()[name].sha256, homes()[name].size) == (pin["sha256"], pin["bytes"])
+            assert pin["commit"] in homes()[name].url
+        for path in (data / pin["file"], data / f"{pin['file']}.gz"):
+            if pin["same_as_shared"] and path.is_file():
+                content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+                assert hashlib.sha256(content).hexdigest() == pin["sha256"], path
+                compared += 1
+    assert compared > 50

@@ -62,11 +62,14 @@ def is_number(value: object) -> bool:
 
 def is_finite(value: object) -> bool:
     """Whether all numbers below can be written as JSON and computed with."""
-    if isinstance(value, dict):
-        return all(map(is_finite, value.values()))
-    if isinstance(value, list):
-        return all(map(is_finite, value))
-    return is_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else True
+    left = [value]
+    while left:  # nested as deeply as JSON may be, so not by recursion
+        found = left.pop()
+        if isinstance(found, dict | list):
+            left += found.values() if isinstance(found, dict) else found
+        elif isinstance(found, int | float) and not isinstance(found, bool) and not is_number(found):
+            return False
+    return True
 
 
 text = _of("a text", is_text)

@@ -114,7 +114,10 @@ def stem(path: Path) -> str:
 
 def shown(value: object) -> str:
     """A value as a message shows it, cut when long: shown("a b") -> '"a b"'."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):  # nested too deeply, or a number of thousands of digits
+        text = f"a {type(value).__name__}"
     text = text.encode(errors="backslashreplace").decode()  # half a character cannot be printed
     return text if len(text) <= 60 else text[:57] + "…" + text[-1]
 

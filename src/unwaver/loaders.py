@@ -1,12 +1,14 @@
 """Finding the files of published sets, and fetching those that have a public home.
 
 Files are looked for in the folder given (`--data-dir`), else the one in UNWAVER_DATA, then in the cache, where
-fetched files are kept. Nothing is fetched unless asked for.
+fetched files are kept. Nothing is fetched unless asked for, and what comes must have the hash that is pinned.
 """
 
 from __future__ import annotations
 
+import hashlib
 import http.client
+import json
 import os
 import tempfile
 import time
@@ -15,6 +17,8 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 from typing import IO
 
@@ -23,33 +27,28 @@ from unwaver.files import EXTENSIONS
 
 CONNECT_SECONDS = 5  # for each connection and each read
 FETCH_SECONDS = 120  # for a whole file
-FETCH_BYTES = 200_000_000
 
-_BECEL = "https://raw.githubusercontent.com/MJ-Jang/BECEL/HEAD/data"
-_BECEL_FILES = {
-    "boolq": "validation semantic negational",
-    "snli": "validation test semantic negational symmetric transitive",
-    "rte": "train validation semantic negational symmetric",
-    "mrpc": "train validation test semantic negational symmetric",
-    "wic": "train validation semantic negational symmetric transitive",
-    "sst2": "validation semantic",
-    "ag_news": "validation test semantic",
-}
-_KLUE = "https://raw.githubusercontent.com/KLUE-benchmark/KLUE/main/klue_benchmark"
 
-# the file in the data folder -> its public home
-HOMES: Mapping[str, str] = {
-    **{
-        f"becel/{task}/{name}.tsv": f"{_BECEL}/{task}/{name}.tsv"
-        for task, names in _BECEL_FILES.items()
-        for name in names.split()
-    },
-    "kornli/xnli.dev.ko.tsv": (
-        "https://raw.githubusercontent.com/kakaobrain/kor-nlu-datasets/master/KorNLI/xnli.dev.ko.tsv"
-    ),
-    "klue_nli/klue-nli-v1.1_dev.json": f"{_KLUE}/klue-nli-v1.1/klue-nli-v1.1_dev.json",
-    "klue_sts/klue-sts-v1.1_dev.json": f"{_KLUE}/klue-sts-v1.1/klue-sts-v1.1_dev.json",
-}
+@dataclass(frozen=True)
+class Home:
+    """Where a file can be had: at one commit, and with this hash."""
+
+    url: str
+    sha256: str
+    size: int
+
+
+@lru_cache(maxsize=1)
+def homes() -> Mapping[str, Home]:
+    """The file in the data folder -> its public home, from pins.json."""
+    text = resources.files("unwaver.suites").joinpath("pins.json").read_text(encoding="utf-8")
+    raw = "https://raw.githubusercontent.com"
+    return {
+        pin["file"]: Home(
+            f"{raw}/{pin['repo']}/{pin['commit']}/{urllib.parse.quote(pin['path'])}", pin["sha256"], pin["bytes"]
+        )
+        for pin in json.loads(text)
+    }
 
 
 def _silent(_: str) -> None:
@@ -64,7 +63,7 @@ class Library:
     cache: Path
     fetch: bool = False
     say: Callable[[str], None] = _silent
-    homes: Mapping[str, str] = field(default_factory=lambda: HOMES)
+    homes: Mapping[str, Home] = field(default_factory=homes)
     unreachable: dict[str, str] = field(default_factory=dict)  # host -> why, so that we wait for it once
 
     def find(self, relative: str) -> Path:
@@ -81,7 +80,17 @@ class Library:
             for suffix in EXTENSIONS
             for zipped in ("", ".gz")
         )
-        return next((path for path in here if path.is_file()), None) or self._fetched(relative)
+        found = next((path for path in here if path.is_file() and not self._is_stale(path)), None)
+        return found or self._fetched(relative)
+
+    def _is_stale(self, path: Path) -> bool:
+        """A file in the cache that is not the one that is pinned: fetched again if that is allowed, else told."""
+        home = self.homes.get(str(path.relative_to(self.cache))) if path.is_relative_to(self.cache) else None
+        if home is None or hashlib.sha256(path.read_bytes()).hexdigest() == home.sha256:
+            return False
+        if not self.fetch:
+            self.say(f"{path} is not the file that scores were checked with: delete it and give --fetch")
+        return self.fetch
 
     def files_in(self, relatives: Sequence[str]) -> Iterator[Path]:
         """The files of each of these folders, wherever there is one: folders in order, files by name."""
@@ -97,31 +106,33 @@ class Library:
             places = ", ".join(map(str, (*self.folders, self.cache)))
             message = f"not found: {looked_for}, looked for in {places}"
         home = self._home(name)
-        fetch = "" if home is None else f", or {how} it from {home[1]}"
+        fetch = "" if home is None else f", or {how} it from {home[1].url}"
         place = (self.folders or (Path("DIR"),))[0] / name
         hint = f"put it there as {place}, give --data-dir DIR or set UNWAVER_DATA (the folder above {name}){fetch}"
         return DataError(message, hint=hint, file=place if self.folders else None)
 
-    def _home(self, relative: str) -> tuple[str, str] | None:
-        names = (relative, *(relative + suffix for suffix in EXTENSIONS))
+    def _home(self, relative: str) -> tuple[str, Home] | None:
+        names = [f"{relative}{suffix}{zipped}" for zipped in ("", ".gz") for suffix in ("", *EXTENSIONS)]
         return next(((n, self.homes[n]) for n in names if n in self.homes), None)
 
     def _fetched(self, relative: str) -> Path | None:
         home = self._home(relative)
         if not self.fetch or home is None:
             return None
-        name, url = home
+        name, url = home[0], home[1].url
         host = urllib.parse.urlsplit(url).netloc
         target = self.cache / name
         if host not in self.unreachable:
             self.say(f"fetching {url} to {target}")
             try:
-                size = _download(url, target)
+                size = _download(home[1], target)
                 self.say(f"fetched {name}: {size:,} bytes")
                 return target
             except urllib.error.HTTPError as error:  # the server answers: the next file may be there
                 error.close()
                 raise self._unfetched(name, url, f"{error.code} {error.reason}") from None
+            except _Different as error:
+                raise self._unfetched(name, url, str(error)) from None
             except (OSError, http.client.HTTPException, _Refused) as error:
                 self.unreachable[host] = str(getattr(error, "reason", None) or error or type(error).__name__)
         raise self._unfetched(name, url, self.unreachable[host])
@@ -153,6 +164,10 @@ class _Refused(Exception):
     """What came is not what was asked for."""
 
 
+class _Different(_Refused):
+    """It is a file, but not the one that is pinned; the next one may be."""
+
+
 class _HttpsOnly(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self,
@@ -169,33 +184,36 @@ class _HttpsOnly(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _download(url: str, target: Path) -> int:
-    """The file appears at `target` whole or not at all."""
+def _download(home: Home, target: Path) -> int:
+    """The file appears at `target` whole and with its hash, or not at all."""
     opener = urllib.request.build_opener(_HttpsOnly)
-    with opener.open(url, timeout=CONNECT_SECONDS) as reply:
+    with opener.open(home.url, timeout=CONNECT_SECONDS) as reply:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, part = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                size = _copy(reply, file)
+                _copy(reply, file, home)
             Path(part).replace(target)
         finally:
             Path(part).unlink(missing_ok=True)
-    return size
+    return home.size
 
 
-def _copy(reply: http.client.HTTPResponse, file: IO[bytes]) -> int:
-    size, end = 0, time.monotonic() + FETCH_SECONDS
-    expected = int(reply.headers.get("Content-Length") or -1)
+def _copy(reply: http.client.HTTPResponse, file: IO[bytes], home: Home) -> None:
+    size, end, digest = 0, time.monotonic() + FETCH_SECONDS, hashlib.sha256()
+    expected = reply.headers.get("Content-Length") or ""
     while block := reply.read1(1 << 16):
         if size == 0 and block.lstrip().startswith(b"<"):  # a login or error page sent as if it were the file
             raise _Refused("a web page came instead of the file")
         size += len(block)
-        if size > FETCH_BYTES:
-            raise _Refused(f"more than {FETCH_BYTES:,} bytes")
+        if size > home.size:
+            raise _Different(f"it has more than the {home.size:,} bytes that are expected")
         if time.monotonic() > end:
             raise _Refused(f"not done after {FETCH_SECONDS} s")
+        digest.update(block)
         file.write(block)
-    if size == 0 or size < expected:
+    if size == 0 or (expected.isdigit() and size < int(expected)):
         raise _Refused(f"it ended after {size:,} bytes")
-    return size
+    if digest.hexdigest() != home.sha256:
+        found = f"found {size:,} bytes with SHA-256 {digest.hexdigest()}"
+        raise _Different(f"{found}, expected {home.size:,} bytes with {home.sha256}")
