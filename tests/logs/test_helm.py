@@ -149,3 +149,44 @@ def test_damaged_runs(tmp_path: Path) -> None:
     (place / "per_instance_stats.json").write_text('[{"instance_id": 3}]')
     with pytest.raises(DataError, match="found no stats of instances"):
         unwaver.score(place)
+
+
+def finished(text: str, reason: Any, **more: Any) -> dict[str, Any]:
+    """The result of a request whose text ended for this reason."""
+    return {"success": True, "completions": [{"text": text, "logprob": -1.0, "finish_reason": reason}], **more}
+
+
+def test_stop_reasons(tmp_path: Path) -> None:
+    """A letter that is in the mapping counts, cut or not; any other text that was cut does not."""
+    length, refused = {"reason": "length"}, {"reason": "content_filter"}
+    states = [
+        state("read", "A", result=finished("A", length)),
+        state("read", "A", TYPOS, result=finished(" A", {"reason": "max_tokens"})),
+        state("cut", "A"),
+        state("cut", "A", TYPOS, result=finished("The capital of France, whi", length)),
+        state("refused", "A"),
+        state("refused", "A", TYPOS, result=finished("", refused)),
+        state("whole", "A", result=finished("A", {"reason": "stop"})),
+        state("whole", "B", TYPOS, result=finished("B", None)),
+    ]
+    result = unwaver.score(folder(tmp_path / "run", states))
+    score = result.find("Cons_lex")
+    assert (score.groups, score.counted, score.cut, score.refused, score.cut_read) == (4, 2, 1, 1, 1)
+    assert score.value == 0.5
+    assert unwaver.score(tmp_path / "run", cut="keep").find("Cons_lex").counted == 3
+
+
+def test_references_that_were_scored_are_not_cut(tmp_path: Path) -> None:
+    """Each reference is a request of its own that writes nothing, so that its reason is always length."""
+    states = [
+        state("id1", "", perturbation, reference_index=n, result=finished("Paris", {"reason": "length"}))
+        for perturbation in (None, TYPOS)
+        for n in range(2)
+    ]
+    stats = [
+        {"instance_id": "id1", **({"perturbation": p} if p else {}), "train_trial_index": 0,
+         "stats": [{"name": {"name": "predicted_index"}, "mean": 1.0}]}
+        for p in (None, TYPOS)
+    ]  # fmt: skip
+    score = unwaver.score(folder(tmp_path / "run", states, stats)).find("Cons_lex")
+    assert (score.value, score.cut, score.cut_read) == (1.0, 0, 0)

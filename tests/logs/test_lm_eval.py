@@ -241,3 +241,42 @@ def test_partial_credit_is_wrong_and_said(tmp_path: Path) -> None:
     result = unwaver.score(written(tmp_path / "samples_x.jsonl", *rows), metric_key="f1")
     assert result.find("A_bucket").value == 0.5
     assert result.run["notes"]["lm-eval"] == ["1 answer has partial credit (f1): counted as wrong"]
+
+
+def lettered(n: int, choices: list[str], right: str, form: str = "{}. ") -> dict[str, Any]:
+    """A document whose prompt gives its choices letters; the most probable letter is that of the right one."""
+    letters = [form.format("ABCD"[i]).strip() for i in range(len(choices))]
+    shots = "Q: shot\nA. Rome\nB. Paris\nC. Bern\n\n"
+    prompt = shots + "Q\n" + "\n".join(f"{a} {c}" for a, c in zip(letters, choices, strict=True)) + "\nAnswer:"
+    names = [letter.rstrip(".") for letter in letters]
+    scores = [["-1.0" if c == right else "-2.0", "False"] for c in choices]
+    return line(
+        doc_id=n,
+        doc={"b": 1, "choices": choices},
+        target=names[choices.index(right)],
+        arguments={f"gen_args_{i}": {"arg_0": prompt, "arg_1": f" {a}"} for i, a in enumerate(names)},
+        resps=[[score] for score in scores],
+        filtered_resps=scores,
+    )
+
+
+ORDERS = (["Rome", "Paris", "Bern"], ["Paris", "Bern", "Rome"], ["Bern", "Rome", "Paris"])
+
+
+@pytest.mark.parametrize("form", ["{}. ", "({}) "])
+def test_letters_are_compared_by_the_choices_they_stand_for(tmp_path: Path, form: str) -> None:
+    rows = [lettered(n, order, "Paris", form) for n, order in enumerate(ORDERS)]
+    result = unwaver.score(written(tmp_path / "samples_x.jsonl", *rows), bucket="doc.b")
+    assert result.find("Cons_lex").value == 1.0
+    assert result.find("A_bucket").value == 1.0, "the target is a letter, too"
+
+
+def test_letters_that_a_model_writes(tmp_path: Path) -> None:
+    rows = []
+    for n, order in enumerate(ORDERS):
+        row = lettered(n, order, "Paris", "({}) ")
+        prompt, said = row["arguments"]["gen_args_0"]["arg_0"], row["target"]
+        arguments = {"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n"]}}}
+        rows.append({**row, "arguments": arguments, "resps": [[said]], "filtered_resps": [said]})
+    result = unwaver.score(written(tmp_path / "samples_x.jsonl", *rows), bucket="doc.b")
+    assert result.find("Cons_lex").value == 1.0

@@ -138,3 +138,16 @@ def test_damaged_files(results: list[Any], tmp_path: Path, damage: Any, said: st
     assert said in e.value.message
     assert e.value.file == str(path)
     assert line is None or e.value.line == line
+
+
+def test_stop_reasons(results: list[Any], tmp_path: Path) -> None:
+    results[1]["response"]["finishReason"] = "length"
+    results[2]["response"]["finishReason"] = "stop"
+    path = written(tmp_path / "out.json", document(results))
+    score = unwaver.score(path).find("P_C")
+    assert (score.groups, score.counted, score.cut, score.refused) == (2, 1, 1, 0)
+    assert unwaver.score(path, cut="keep").find("P_C").counted == 2
+    results[2]["response"] |= {"output": "I can't help with that.", "isRefusal": True}
+    results[1]["response"]["finishReason"] = "content_filter"
+    score = unwaver.score(written(path, document(results))).find("P_C")
+    assert (score.counted, score.cut, score.refused) == (0, 0, 2)

@@ -20,6 +20,7 @@ import polars as pl
 
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, Where, decode, read_rows, read_text, shown
+from unwaver.state import NO_ANSWER
 from unwaver.table import SCHEMA
 
 HEAD = 1 << 16  # bytes that a format is told by
@@ -212,7 +213,9 @@ def with_named_fields(
     """The entry with what --bucket, --variant, --answer, --gold and --replicate name in the record."""
     if options.answer is not None:
         made["label"] = as_text(lookup(record, options.answer, where))
-        made["status"] = "unreadable" if made["label"] is None else "answered"
+        if made["status"] not in NO_ANSWER:  # what was cut, refused or failed stays so
+            read = made["status"] if made["status"] == "cut_read" else "answered"
+            made["status"] = "unreadable" if made["label"] is None else read
     if options.gold is not None:
         made["gold"], made["right"] = as_golds(lookup(record, options.gold, where)), None
     if options.variant is not None:
@@ -366,7 +369,7 @@ def _all_different(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
 def notes_on(frame: pl.DataFrame) -> dict[str, list[str]]:
     """What cannot be told from these logs, by suite/task/kind."""
     blocks = (
-        frame.filter(pl.col("status").is_in(["answered", "unreadable"]))
+        frame.filter(~pl.col("status").is_in(list(NO_ANSWER)))
         .group_by("suite", "task", "kind", maintain_order=True)
         .agg(
             alone=pl.struct(_BUCKET).hash().n_unique() == pl.len(),

@@ -32,6 +32,7 @@ from unwaver.logs.common import (
     table_of_entries,
     with_named_fields,
 )
+from unwaver.state import log_status
 
 NAME = "helm"
 STATE = "scenario_state.json"
@@ -146,7 +147,10 @@ def _entries(
     references = _references(instance)
     completions = _completions(state)
     for n, completion in enumerate(completions or [None]):
-        answer = references[reference][0] if reference is not None else _mapped(completion, state)
+        answer, is_choice = _mapped(completion, state)
+        finish = _finish(completion)
+        if reference is not None:  # scored, not written
+            answer, finish = references[reference][0], ""
         made = entry(
             where,
             **told,
@@ -159,6 +163,7 @@ def _entries(
             gold=[text for text, correct in references if correct and text] or None,
             right=as_right(means.get(metric), partial) if metric is not None and n == 0 else None,
             truncated=bool(state.get("prompt_truncated")),
+            status=log_status(finish, answer, settled=is_choice),
         )
         if not completions:
             made |= {"status": "failed", "label": None, "right": None, "gold": None}
@@ -207,8 +212,17 @@ def _completions(state: Mapping[str, Any]) -> list[Any]:
     return list(found) if isinstance(found, list) else []
 
 
-def _mapped(completion: Any, state: Mapping[str, Any]) -> str | None:
-    """ "B" -> the text of choice B, where the run says so."""
+def _finish(completion: Any) -> str:
+    """Why the text ended: {"finish_reason": {"reason": "length"}} -> "length"; "" where nothing says so."""
+    found = completion.get("finish_reason") if isinstance(completion, Mapping) else None
+    reason = found.get("reason") if isinstance(found, Mapping) else found
+    return reason if isinstance(reason, str) else ""
+
+
+def _mapped(completion: Any, state: Mapping[str, Any]) -> tuple[str | None, bool]:
+    """ "B" -> the text of choice B, where the run says so; and whether it does."""
     text = as_text(completion.get("text")) if isinstance(completion, Mapping) else None
     mapping = state.get("output_mapping")
-    return as_text(mapping[text]) if isinstance(mapping, Mapping) and text in mapping else text
+    if isinstance(mapping, Mapping) and text in mapping:
+        return as_text(mapping[text]), True
+    return text, False

@@ -11,17 +11,20 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from unwaver.errors import DataError, UsageError, near
+from unwaver.extract import reader
 from unwaver.files import Where, decode, read_text
+from unwaver.logs.choices import choice_of
 from unwaver.logs.common import (
     LogOptions,
     Partial,
+    as_golds,
     as_right,
     as_text,
     digest,
@@ -31,6 +34,8 @@ from unwaver.logs.common import (
     table_of_entries,
     with_named_fields,
 )
+from unwaver.state import log_status
+from unwaver.thoughts import is_open
 from unwaver.unpack import TooMuch, check_size
 
 NAME = "inspect"
@@ -153,22 +158,48 @@ def _entry(
 ) -> dict[str, Any]:
     name, part = _split(scorer, sample.scores or {})
     score = (sample.scores or {}).get(name)
-    said = None if score is None else score.answer
+    choices = [str(choice) for choice in sample.choices or ()]
+    label = _label(sample, score, choices)
+    settled = label in choices and not is_open(sample.output.completion or "")
     made = entry(
         where,
         **told,
         group=str(sample.id),
         id=str(sample.id),
-        item=digest(sample.id, _plain(sample.input), prompt),
+        item=digest(sample.id, _plain(sample.input), *([choices] if choices else []), prompt),
         replicate=str(sample.epoch),
-        label=as_text(said) or as_text(sample.output.completion),
+        label=label,
         right=None if score is None else _right(score.value, part, partial),
+        status=log_status(_finish(sample), label, settled=settled),
     )
     if sample.error is not None:
         made |= {"status": "failed", "label": None, "right": None}
     if options.names_columns:
         made = with_named_fields(made, _record(sample), options, where)
+        if options.gold is not None and choices and made["gold"]:
+            # as the answer is read: the targets A, C are one answer
+            made["gold"] = as_golds(choice_of(", ".join(made["gold"]), choices)) or made["gold"]
     return made
+
+
+def _label(sample: Any, score: Any, choices: Sequence[str]) -> str | None:
+    """What the scorer took for the answer, else all of the text. Of multiple choice it is the text of the choice:
+    its letter says which place it has in this sample, and choices may be shuffled."""
+    said = None if score is None else as_text(score.answer)
+    written = as_text(sample.output.completion)
+    if not choices:
+        return said or written
+    if said is None and written is not None:  # the scorer found no choice, or there is none
+        return choice_of(reader("letter")(written), choices) or choice_of(written, choices)
+    return choice_of(said, choices) or said
+
+
+def _finish(sample: Any) -> str:
+    """Why the text ended; a limit of tokens for the whole sample cuts it, too."""
+    limit = getattr(sample, "limit", None)
+    if limit is not None and getattr(limit, "type", "") == "token":
+        return "max_tokens"
+    return str(getattr(sample.output, "stop_reason", None) or "")
 
 
 def _split(scorer: str | None, scores: Mapping[str, Any]) -> tuple[str, str]:

@@ -21,6 +21,7 @@ import polars as pl
 
 from unwaver.errors import UsageError, near
 from unwaver.files import Row, Where, read_rows, shown, stem
+from unwaver.logs.choices import are_letters, choice_of, choices_shown
 from unwaver.logs.common import (
     LogOptions,
     Partial,
@@ -163,10 +164,17 @@ def _said(cells: Mapping[str, Any], arguments: Sequence[Sequence[Any]], metric: 
         if len(arguments) == 1:  # one continuation: was it the most probable one?
             return _Said([None], no_answer=True)
         return _choice(cells, arguments, metric, where)
-    first = responses[0]
+    first, listed = responses[0], choices_shown(cells["doc"], arguments[0][0])
     if isinstance(first, list):  # the metric was given the list as a whole
-        return _Said([as_text(answer) for answer in first] or [None], judged=0)
-    return _Said([as_text(answer) for answer in _unfiltered_repeats(cells["resps"], first)])
+        return _Said([_named(as_text(answer), listed) for answer in first] or [None], judged=0)
+    said = [as_text(answer) for answer in _unfiltered_repeats(cells["resps"], first)]
+    return _Said([_named(answer, listed) for answer in said])
+
+
+def _named(answer: str | None, choices: Sequence[str]) -> str | None:
+    """The text of the choice that a letter stands for, which may be another in each document: "(B)" -> "Paris"."""
+    is_letter = answer is not None and re.fullmatch(r"\(?[A-Z]\)?[.)]?", answer) is not None
+    return (choice_of(answer, choices) if is_letter else None) or answer
 
 
 def _unfiltered_repeats(raw: Any, filtered: Any) -> list[Any]:
@@ -194,6 +202,10 @@ def _choice(
     target = str(cells["target"]).strip()
     if target not in names and target in (numbers := [str(n) for n in range(len(names))]):
         target = names[numbers.index(target)]
+    shown_as = choices_shown(cells["doc"], arguments[0][0])
+    if are_letters(names) and len(shown_as) == len(names):  # a letter may be another choice in each document
+        target = choice_of(target, shown_as) or target
+        names = shown_as
     best = max(range(len(scores)), key=scores.__getitem__)
     return _Said([names[best]], as_golds(target) if target in names else None)
 

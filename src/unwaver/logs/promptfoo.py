@@ -32,6 +32,7 @@ from unwaver.logs.common import (
     table_of_entries,
     with_named_fields,
 )
+from unwaver.state import log_status
 
 NAME = "promptfoo"
 CALL_FAILED = 2
@@ -106,10 +107,21 @@ def _entry(
         item=digest(template, variables),
         label=as_text(output),
         right=_right(result, options.metric_key, partial, where),
+        status=log_status(_finish(response), as_text(output)),
     )
     if _failed(result, output):
         made |= {"status": "failed", "label": None, "right": None}
     return with_named_fields(made, result, options, where)
+
+
+def _finish(response: Any) -> str:
+    """Why the text ended: {"finishReason": "length"} -> "length", {"isRefusal": true} -> "refusal"; else ""."""
+    if not isinstance(response, Mapping):
+        return ""
+    if response.get("isRefusal") is True:
+        return "refusal"
+    found = response.get("finishReason") or response.get("finish_reason")
+    return found if isinstance(found, str) else ""
 
 
 def _provider(provider: Any) -> str:
