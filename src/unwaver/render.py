@@ -39,7 +39,7 @@ class Renderer:
             prompt=self.prompt(item, form) if "prompt" in reads else "",
             choices=item.choices,
             words=_words(item, form),
-            item=item.id if "item" in reads else "",
+            item=item.id,  # part of the key only where a model reads it
             template=f"{item.task}{'.' if item.template else ''}{item.template}@{form.version}",
         )
 

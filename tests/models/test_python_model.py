@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import sys
 
@@ -151,3 +152,35 @@ def test_identity_is_the_source_or_nothing(folder):
     assert python.open_model("my_classifier:made").identity == ""
     assert python.open_model("my_classifier:first", cache=False).identity == ""
     assert python.open_model("builtins:sorted").identity == ""
+
+
+def test_functions_get_the_id_of_the_item(tmp_path, monkeypatch):
+    """Items that ask the same are asked once; the id is no part of what is asked."""
+    import unwaver
+
+    monkeypatch.chdir(tmp_path)
+    rows = "question,paraphrase\nIs it late?,Is it late now?\nIs it late?,Is it so late?\n"
+    (tmp_path / "q.csv").write_text(rows)
+    (tmp_path / "seen.py").write_text(
+        "asked = []\n\ndef f(requests):\n    asked.extend(requests)\n    return ['yes'] * len(requests)\n"
+    )
+    unwaver.run("q.csv", "python/seen:f", labels=("yes", "no"), out="r")
+    import seen
+
+    groups = [json.loads(line) for line in (tmp_path / "r" / "groups.jsonl").read_text().splitlines()]
+    known = {item["id"]: list(item["fields"].values()) for group in groups for item in group["items"]}
+    assert [set(request) for request in seen.asked] == [
+        {"id", "task", "segments", "prompt", "choices", "replicate"}
+    ] * 3
+    assert all(request["segments"] == known[request["id"]] for request in seen.asked)
+    assert len({request["id"] for request in seen.asked}) == 3
+    del sys.modules["seen"]
+
+
+def test_a_function_that_runs_out_of_memory():
+    def greedy(requests):
+        raise MemoryError("no more")
+
+    with pytest.raises(ModelError, match="greedy ran out of memory with 1 requests") as raised:
+        list(python.PythonModel("greedy", greedy, "", 64).answer([Request("t", ("a",), "a", ("x",), ("x",))]))
+    assert "batch=8" in raised.value.hint

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from unwaver import __version__
+from unwaver.cli.memory import out_of_memory
 from unwaver.cli.streams import guard, to_nowhere
 from unwaver.errors import UnwaverError, near
 
@@ -104,6 +105,8 @@ def main(args: list[str] | None = None) -> NoReturn:
     except Exception as e:
         if os.environ.get("UNWAVER_DEBUG"):
             raise
+        if told := out_of_memory(e):
+            _fail(told, 2, as_json)
         if isinstance(e, OSError) and e.strerror:  # a disk, a folder, a pipe: not of our making
             hint = "check the disk and the permissions; UNWAVER_DEBUG=1 shows where it happened"
             _fail(UnwaverError(f"the system says: {e.strerror}", file=e.filename, hint=hint), 2, as_json)

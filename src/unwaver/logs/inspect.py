@@ -90,6 +90,8 @@ def _log(file: Path) -> Any:
         _check_zip(file)
     try:
         return read_eval_log(str(file), **_reading(read_eval_log, file))
+    except MemoryError:
+        raise
     except Exception as e:  # whatever a damaged or foreign file does to a reader that is not ours
         raise _damaged(file, e) from None
 

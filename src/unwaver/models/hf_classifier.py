@@ -203,7 +203,7 @@ class Classifier:
     def _guarded(self, load: Callable[[], Any]) -> Any:
         try:
             return load()
-        except ModelError:
+        except (ModelError, MemoryError):
             raise
         except Exception as e:  # transformers raises many kinds for one broken folder
             first_line = str(e).strip().split("\n", 1)[0][:300]

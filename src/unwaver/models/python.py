@@ -3,7 +3,7 @@
     def function(requests: list[dict]) -> list:
         return ["neutral" for request in requests]
 
-Each dict has `task, segments, prompt, choices, replicate`. Each result is a label or a text, or a dict with
+Each dict has `id, task, segments, prompt, choices, replicate`. Each result is a label or a text, or a dict with
 `label` (name or number) or `text`, and if there are any `probs`, one for each choice; None is a failed call.
 """
 
@@ -60,6 +60,9 @@ class PythonModel:
             if isinstance(results, str | bytes | Mapping) or results is None:
                 raise TypeError(f"a list of results was expected, not {type(results).__name__}")
             return list(results)
+        except MemoryError as e:
+            hint = "smaller batches need less: --model-arg batch=8; or --limit"
+            raise ModelError(f"{self.name} ran out of memory with {len(asked)} requests: {e}", hint=hint) from e
         except (Exception, SystemExit) as e:
             hint = _where(e) or "it must return a list, one result for each request"
             raise ModelError(f"{self.name} failed: {type(e).__name__}: {e}"[:500], hint=hint) from e
@@ -159,6 +162,7 @@ def _identity(name: str, module: object, function: object) -> str:
 
 def _as_dict(request: Request) -> dict[str, Any]:
     return {
+        "id": request.item,
         "task": request.task,
         "segments": list(request.segments),
         "prompt": request.prompt,

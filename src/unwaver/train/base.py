@@ -91,7 +91,7 @@ def _load(kind: str, path: str, seed: int, **options: Any) -> Any:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return pretrained(kind, path, **options)
-    except ModelError:
+    except (ModelError, MemoryError):
         raise
     except Exception as e:  # transformers raises many kinds for one broken folder
         first_line = str(e).strip().split("\n", 1)[0][:300]
