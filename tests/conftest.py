@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,14 @@ def nli_model() -> Path:
     if not folder.is_dir():
         pytest.skip(f"there is no {folder}")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def no_secrets_left() -> Iterator[None]:
+    """What one test gave as a key is no secret to the next."""
+    yield
+    if "unwaver.secrets" in sys.modules:
+        sys.modules["unwaver.secrets"].forget()
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_c
 from unwaver.errors import UsageError, near
 from unwaver.models import model_options
 from unwaver.panel import Respondent, check_requests
+from unwaver.secrets import masked, masked_settings
 from unwaver.stats import estimate
 from unwaver.types import Answer, Group, Model, Request
 
@@ -134,7 +135,7 @@ def check_same_question(agreement: Agreement, run: Sequence[str], place: Path) -
 
 def _question_of(agreement: Agreement) -> tuple[object, ...]:
     sample = agreement.request(Pair("q", "a", "b")) if agreement.request else None
-    return agreement.model, dict(agreement.options), sample
+    return masked(agreement.model), masked_settings(dict(agreement.options)), sample
 
 
 def is_free_text(group: Group) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unwaver.errors import DataError, UsageError, near
+from unwaver.secrets import KEYS_BELONG, MASK, has_credentials, learn, learn_arguments, learn_environment
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Config:
     )
 
     def __post_init__(self) -> None:
+        _learn_secrets(self)
         _check_config(self)
 
     @property
@@ -209,9 +211,33 @@ def _check_config(c: Config) -> None:
         raise UsageError(f"unreadable={c.unreadable!r}", hint="known: violate, skip")
     if c.cut not in ("exclude", "keep"):
         raise UsageError(f"cut={c.cut!r}", hint="known: exclude, keep")
-    for name, value in {**c.model_args, **c.writer_args}.items():
-        if re.search(r"://[^/\s]*@", str(value)):
-            raise UsageError(
-                f"--model-arg {name} holds a user name or password",
-                hint="keys come from the environment (OPENAI_API_KEY): a command line gets written down",
-            )
+    for option, texts in _named_models(c).items():
+        if any(map(has_credentials, texts)):
+            raise UsageError(f"{option} holds a user name or password", hint=KEYS_BELONG)
+
+
+def _named_models(c: Config) -> dict[str, list[str]]:
+    """Everything that may name a model or where it is, by the option that gives it."""
+    return {
+        "--model": [*c.models],
+        **{f"--model-arg {name}": [str(value)] for name, value in c.model_args.items()},
+        "--writer": [c.writer or ""],
+        **{f"--writer-arg {name}": [str(value)] for name, value in c.writer_args.items()},
+        "--judge": [*c.judges],
+        "--agree": [*c.agree],
+        "--scorer": [*c.scorers],
+        "--encoder": [c.encoder or ""],
+    }
+
+
+def _learn_secrets(c: Config) -> None:
+    learn_environment()
+    for args in (c.model_args, c.writer_args):
+        learn("", args)
+    named = _named_models(c)
+    learn_arguments([text for option in ("--model", "--judge", "--agree", "--scorer") for text in named[option]])
+
+
+def is_masked(c: Config) -> bool:
+    """Whether a secret was taken out of it, as in every run.json: it cannot be used again as it is."""
+    return any(MASK in text for texts in _named_models(c).values() for text in texts)

@@ -26,6 +26,7 @@ from unwaver.render import Renderer
 from unwaver.repeats import repeats_note
 from unwaver.rescore import frame_of, scored, seen_apart, versions
 from unwaver.result import Result
+from unwaver.secrets import masked, masked_settings
 from unwaver.select import Selection, select
 from unwaver.store import Store
 from unwaver.types import Group, Model, Request
@@ -473,8 +474,8 @@ class Run:
         return {
             "version": folder.RUN_VERSION,
             "id": self.config.id,
-            "command": sys.argv,
-            "config": asdict(self.config),
+            "command": masked_settings(sys.argv),
+            "config": masked_settings(asdict(self.config)),
             "models": [
                 {**_model_record(n, m), "method": self._method(m), "writes": self._writes(m)}
                 for n, m in zip(self._names(), self.models, strict=True)
@@ -573,7 +574,8 @@ def _model_record(name: str, model: Model) -> dict[str, Any]:
     settings = dict(model.settings)
     if writer := getattr(model, "writer", None):
         settings["free_text"] = dict(writer.settings)
-    return {"name": name, "identity": model.identity, "method": model.method, "settings": settings}
+    shown = masked_settings(settings)
+    return {"name": name, "identity": masked(model.identity), "method": model.method, "settings": shown}
 
 
 def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, list[str]]:

@@ -16,6 +16,8 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+from unwaver.secrets import masked
+
 
 class UnwaverError(Exception):
     """An error a user can act on: what happened, where, and what to do next."""
@@ -30,10 +32,11 @@ class UnwaverError(Exception):
         file: str | Path | None = None,
         line: int | None = None,
     ):
+        message = masked(message)
         super().__init__(message)
         self.message = message
-        self.hint = hint
-        self.file = None if file is None else str(file)
+        self.hint = None if hint is None else masked(hint)
+        self.file = None if file is None else masked(str(file))
         self.line = line
 
     def __str__(self) -> str:

@@ -32,6 +32,7 @@ from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.files import read_rows
 from unwaver.groups import group_from_json, group_to_json
 from unwaver.outputs import is_stream, write_stream
+from unwaver.secrets import masked, masked_bytes, masked_json
 from unwaver.types import Group, Item
 
 RUN_VERSION = 1
@@ -128,7 +129,7 @@ def write_groups(
 ) -> str:
     """Write groups.jsonl and give its hash; `rendered` adds what models read, for others to answer."""
 
-    text = groups_text(groups, rendered)
+    text = masked_json(groups_text(groups, rendered))
     write_whole(folder / GROUPS, text)
     return "sha256:" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
 
@@ -195,7 +196,7 @@ def write_whole(path: Path, text: str | bytes) -> None:
 
     A name that is not UTF-8 is written as JSON spells it: the byte e9 -> \\udce9.
     """
-    data = text.encode(errors="backslashreplace") if isinstance(text, str) else text
+    data = _without_secrets(path, text)
     if is_stream(path):
         write_stream(path, data)
         return
@@ -214,6 +215,14 @@ def write_whole(path: Path, text: str | bytes) -> None:
         with suppress(OSError):  # a read-only folder
             beside.unlink(missing_ok=True)
         raise _unwritable(path, e) from e
+
+
+def _without_secrets(path: Path, text: str | bytes) -> bytes:
+    if isinstance(text, bytes):
+        return masked_bytes(text)
+    return (masked_json(text) if path.suffix in (".json", ".jsonl") else masked(text)).encode(
+        errors="backslashreplace"
+    )
 
 
 def _unwritable(path: Path, error: OSError) -> StoreFull | UsageError:

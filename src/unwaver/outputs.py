@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.errors import UsageError
+from unwaver.secrets import masked
 
 STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 STDERR = ("/dev/stderr", "/dev/fd/2", "/proc/self/fd/2")
@@ -174,7 +175,7 @@ def write_stream(path: Path, data: bytes) -> None:
 def append(path: Path, text: str) -> None:
     """Add to a file that several steps write, such as the summary of a CI job."""
     with path.open("ab") as file:
-        file.write(text.encode(errors="backslashreplace"))
+        file.write(masked(text).encode(errors="backslashreplace"))
 
 
 def is_step_summary(path: Path) -> bool:

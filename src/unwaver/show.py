@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unwaver import missing
 from unwaver.failures import from_records, in_words
 from unwaver.result import OF_BUCKETS, Result, method_names, of_free_text
+from unwaver.secrets import masked
 from unwaver.state import COUNTS
 from unwaver.types import Group, Item, Score
 
@@ -27,8 +28,8 @@ _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 
 
 def safe(text: str) -> str:
-    """Text that cannot steer a terminal: safe("a\\x1b[31mb") -> "a�[31mb"."""
-    return _UNSAFE.sub("�", text)
+    """Text that cannot steer a terminal and holds no secret: safe("a\\x1b[31mb") -> "a�[31mb"."""
+    return _UNSAFE.sub("�", masked(text))
 
 
 def percent(value: float | None) -> str:

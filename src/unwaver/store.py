@@ -26,6 +26,7 @@ from typing import Any, NoReturn, TypeVar
 from unwaver.checked import is_number
 from unwaver.errors import StoreError, StoreFull
 from unwaver.files import shown
+from unwaver.secrets import masked, masked_echo
 from unwaver.types import Answer
 
 VERSION = 1
@@ -100,7 +101,7 @@ class Store:
     def put(self, batch: Sequence[tuple[str, Answer]]) -> None:
         """Commit what came back, all of it or nothing. A failed call never replaces an answer."""
         good = [(key, *_to_row(a)) for key, a in batch if a.error is None]
-        failed = [(key, _storable(a.error)) for key, a in batch if a.error is not None]
+        failed = [(key, _storable(masked_echo(a.error))) for key, a in batch if a.error is not None]
         with self.transaction():
             self._db.executemany("INSERT OR IGNORE INTO answers VALUES (?,?,?,?,?,?,?,?)", good)
             self._db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
@@ -110,6 +111,7 @@ class Store:
 
     def link(self, rows: Iterable[Asked]) -> None:
         """Say which keys belong to the items of this run; what was said before is replaced."""
+        rows = ((model, masked(item), replicate, key) for model, item, replicate, key in rows)
         with self.transaction():
             self._db.execute("DELETE FROM asked")
             self._db.executemany("INSERT INTO asked VALUES (?,?,?,?)", rows)
@@ -221,7 +223,15 @@ def _to_row(a: Answer) -> tuple[object, ...]:
     logprobs = json.dumps([x if math.isfinite(x) else None for x in a.logprobs]) if a.logprobs else None
     tokens = json.dumps(a.tokens) if a.tokens else None
     text = None if a.text is None else _storable(a.text)
-    return text, logprobs, tokens, prompt_tokens, completion_tokens, _storable(a.finish), int(a.truncated)
+    return (
+        text,
+        logprobs,
+        tokens,
+        prompt_tokens,
+        completion_tokens,
+        _storable(masked_echo(a.finish)),
+        int(a.truncated),
+    )
 
 
 def _storable(text: str) -> str:

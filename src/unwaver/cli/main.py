@@ -18,6 +18,7 @@ from unwaver import __version__
 from unwaver.cli.memory import out_of_memory
 from unwaver.cli.streams import guard, to_nowhere
 from unwaver.errors import UnwaverError, near
+from unwaver.secrets import learn_arguments, learn_environment, masked
 
 VERBS = {
     "run": "Ask models about suites and score the answers.",
@@ -89,6 +90,9 @@ def main(args: list[str] | None = None) -> NoReturn:
     as_json = "--json" in arguments
     signal.signal(signal.SIGTERM, _interrupt)
     guard()
+    learn_environment()
+    learn_arguments(arguments)
+    sys.excepthook = _shown_without_secrets
     try:
         sys.exit(_done(arguments))
     except UnwaverError as e:
@@ -119,6 +123,12 @@ def _done(arguments: list[str]) -> int:
     code = cli.main(arguments, prog_name="unwaver", standalone_mode=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
+
+
+def _shown_without_secrets(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    import traceback
+
+    print(masked("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)
 
 
 def _interrupt(*_: object) -> NoReturn:

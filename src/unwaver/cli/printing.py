@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unwaver.secrets import masked_json
+
 if TYPE_CHECKING:
     from unwaver.result import Result
 
@@ -23,7 +25,7 @@ def print_json(document: Mapping[str, Any]) -> None:
         text = json.dumps(document, ensure_ascii=not in_utf8, allow_nan=False)
     except ValueError:  # JSON has no word for "not a number"
         text = json.dumps(_finite(document), ensure_ascii=not in_utf8, allow_nan=False)
-    print(_HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text))
+    print(_HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", masked_json(text)))
 
 
 def _finite(value: Any) -> Any:
@@ -57,7 +59,7 @@ def emit(result: Result, *, as_json: bool, quiet: bool = False) -> None:
         return
     from rich.console import Console
 
-    from unwaver.show import legend, print_result
+    from unwaver.show import legend, print_result, safe
 
     console = Console(highlight=False, soft_wrap=False)
     print_result(result, console)
@@ -65,7 +67,7 @@ def emit(result: Result, *, as_json: bool, quiet: bool = False) -> None:
         console.print(line, style="dim", markup=False)
     stopped = result.run.get("spent", {}).get("stopped")
     if stopped:
-        console.print(f"Stopped early: {stopped}.", markup=False)
+        console.print(safe(f"Stopped early: {stopped}."), markup=False)
     if result.folder and not quiet:
         console.print(f"Run folder: {result.folder}", markup=False, soft_wrap=True)
         console.print(f"Next: unwaver show {result.folder}", markup=False, soft_wrap=True)

@@ -11,6 +11,7 @@ import click
 
 from unwaver.cli.printing import emit, print_json
 from unwaver.errors import UnwaverError, UsageError
+from unwaver.secrets import masked
 
 if TYPE_CHECKING:
     from unwaver.console import Console
@@ -227,7 +228,7 @@ def _report(result: Result, quiet: bool) -> None:
 
 
 def _config(options: dict[str, Any], from_file: Path | None) -> Any:
-    from unwaver.config import Config, config_from
+    from unwaver.config import Config, config_from, is_masked
 
     label_map = pairs(options.pop("label_map"), "--map")
     given = {
@@ -246,7 +247,11 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
 
     config = config_from(read_run(from_file), from_file)
     changed = _given_by_hand()
-    return replace(config, **{name: given[name] for name in changed if name in given})
+    config = replace(config, **{name: given[name] for name in changed if name in given})
+    if is_masked(config):
+        hint = "give the option that held it again, beside --from"
+        raise UsageError("a secret was left out of this run.json when it was written", file=from_file, hint=hint)
+    return config
 
 
 def _given_by_hand() -> list[str]:
@@ -267,7 +272,7 @@ def console(quiet: bool) -> Console:
     from rich.console import Console as RichConsole
 
     stderr = RichConsole(stderr=True, highlight=False)
-    return Console(say=lambda line: stderr.print(line, markup=False), track=_tracker(stderr))
+    return Console(say=lambda line: stderr.print(masked(line), markup=False), track=_tracker(stderr))
 
 
 def _tracker(stderr: Any) -> Callable[[str, int], Any]:
@@ -282,7 +287,7 @@ def _tracker(stderr: Any) -> Callable[[str, int], Any]:
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
-            task = bar.add_task(what, total=total)
+            task = bar.add_task(masked(what), total=total)
             yield lambda done: bar.advance(task, done)
 
     return track

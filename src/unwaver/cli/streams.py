@@ -21,6 +21,8 @@ import select
 import sys
 from typing import Any, TextIO
 
+from unwaver.secrets import masked
+
 ERRORS = "unwaver-plain"
 _GONE = {errno.EPIPE, errno.ECONNRESET, errno.ESHUTDOWN, errno.ENOTCONN, errno.EBADF}
 _PLAIN = {
@@ -77,7 +79,15 @@ class _Descriptor(io.RawIOBase):
                 to_nowhere(self._number)
 
 
-class _PlainText(io.TextIOWrapper):
+class _Text(io.TextIOWrapper):
+    """No secret gets through, whoever writes."""
+
+    def write(self, text: str, /) -> int:
+        super().write(masked(text))
+        return len(text)
+
+
+class _PlainText(_Text):
     """Of a stream in ASCII: click looks for the bytes below one and would write UTF-8 there."""
 
     buffer = None  # type: ignore[assignment]
@@ -111,7 +121,7 @@ def _guarded(stream: TextIO | None, number: int) -> TextIO:
             stream.reconfigure(errors=ERRORS)
             return stream
         stream.flush()
-    form = _PlainText if codecs.lookup(encoding).name == "ascii" else io.TextIOWrapper
+    form = _PlainText if codecs.lookup(encoding).name == "ascii" else _Text
     raw = _Descriptor(number, needed=number == 1)
     by_line = number == 2 or raw.isatty() or getattr(stream, "write_through", False)
     return form(io.BufferedWriter(raw), encoding=encoding, errors=ERRORS, line_buffering=by_line)

@@ -10,6 +10,7 @@ from unwaver import registry
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
 from unwaver.models.decoding import decoding
+from unwaver.secrets import KEYS_BELONG, has_credentials
 from unwaver.types import Model
 
 
@@ -69,6 +70,8 @@ def _open(config: Config, spec: str, make: Callable[..., Model], name: str, deco
 
 
 def _provider(spec: str) -> tuple[Callable[..., Model], str]:
+    if has_credentials(spec):
+        raise UsageError("the name of a model holds a user name or password", hint=KEYS_BELONG)
     provider, slash, name = spec.partition("/")
     if provider not in registry.names("models") or not slash or not name:
         known = registry.names("models")

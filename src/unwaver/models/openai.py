@@ -14,17 +14,26 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from unwaver.errors import ModelError, UsageError, missing_extra
 from unwaver.models.decoding import before_stop, described, longest, stop_strings
 from unwaver.models.openai_replies import Fault, Scored, chat_answer, scored
 from unwaver.models.openai_server import PUBLIC_API, Server, Wait
+from unwaver.secrets import (
+    KEYS_BELONG,
+    is_odd_variable,
+    learn,
+    learn_address,
+    learn_environment,
+    learn_variable,
+    looks_like_key,
+)
 from unwaver.types import Answer, Batch, Request
 
 if TYPE_CHECKING:
@@ -243,9 +252,11 @@ def open_model(
     if base_url is not None and not base_url.strip():
         raise _no_address()  # an empty variable of a script: not a wish for the public API
     url = _base_url(base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_API)
-    address = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+    address = f"{url.scheme}://{url.netloc}{url.path}"
     key = _key(key_env)
-    login = (unquote(url.username or ""), unquote(url.password or "")) if "@" in url.netloc else None
+    learn_environment()
+    learn_address(url.geturl())
+    learn("extra", extra)
     stops, further = stop_strings(stop), _extra(extra)
     short, long = (None, None) if max_tokens is None else longest(None if max_tokens == NOT_GIVEN else max_tokens)
 
@@ -260,9 +271,8 @@ def open_model(
         return said | further
 
     server = Server(
-        _client(url, key, login, timeout, concurrency),
+        _client(url, key, timeout, concurrency),
         address,
-        hide=_hider(key, *(login or ())),
         hints=_hints(name, key_env, bool(key)),
         timeout=timeout,
         retries=retries,
@@ -281,7 +291,11 @@ def _check(name: str, method: str, concurrency: int, timeout: float, retries: in
         raise UsageError(f"unknown method {method}", hint="known: generate, logprob")
     if concurrency < 1 or retries < 0 or not timeout > 0:
         raise UsageError("concurrency must be at least 1, retries at least 0, timeout more than 0")
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key_env):
+    learn_variable(key_env)
+    if looks_like_key(name):
+        raise UsageError("the name of the model looks like a key", hint=f"openai/NAME; {KEYS_BELONG}")
+    absent = key_env not in os.environ and is_odd_variable(key_env)
+    if absent or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key_env):
         # not shown: people put the key itself here
         raise UsageError("key_env is not the name of an environment variable", hint="key_env=OPENAI_API_KEY")
 
@@ -296,6 +310,8 @@ def _base_url(text: str) -> SplitResult:
         usable = False
     if not usable:
         raise _no_address()
+    if "@" in url.netloc:
+        raise UsageError("base_url holds a user name or password", hint=KEYS_BELONG)
     if url.query or url.fragment:
         raise UsageError(
             "base_url has a part after ? or #",
@@ -322,18 +338,6 @@ def _stay(response: httpx.Response) -> None:
     response.headers.pop("location", None)
 
 
-def _hider(*secrets: str) -> Callable[[str], str]:
-    """A function that takes secrets out of a text. Stand-ins such as "EMPTY" are none."""
-    known = [s for s in secrets if len(s) >= 8]
-
-    def hide(text: str) -> str:
-        for secret in known:
-            text = text.replace(secret, "[key]")
-        return text
-
-    return hide
-
-
 def _hints(name: str, key_env: str, has_key: bool) -> dict[int, str]:
     key = f"is the key in the environment variable {key_env} right?"
     model = f"does the server know the model {name}? base_url usually ends in /v1"
@@ -355,9 +359,7 @@ def _extra(extra: str | Mapping[str, object] | None) -> dict[str, object]:
     return dict(given)
 
 
-def _client(
-    url: SplitResult, key: str, login: tuple[str, str] | None, timeout: float, concurrency: int
-) -> httpx.Client:
+def _client(url: SplitResult, key: str, timeout: float, concurrency: int) -> httpx.Client:
     try:
         import httpx
     except ImportError as e:
@@ -368,11 +370,11 @@ def _client(
         raise _no_address() from None
     headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip, deflate"}
     if key:
-        headers["Authorization"] = f"Bearer {key}"
+        named = key.lower().startswith(("bearer ", "basic "))
+        headers["Authorization"] = key if named else f"Bearer {key}"
     try:
         return httpx.Client(
             headers=headers,
-            auth=login if not key else None,
             timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0), pool=None),
             limits=httpx.Limits(max_connections=concurrency + 1, max_keepalive_connections=concurrency),
             event_hooks={"response": [_stay]},

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from unwaver.secrets import masked_echo
 from unwaver.state import is_cut, is_refused
 from unwaver.types import Answer
 
@@ -41,9 +42,9 @@ class Fault(Exception):
 
 
 def printable(text: str) -> str:
-    """One line of at most 200 characters without control characters."""
+    """One line of at most 200 characters without control characters and secrets."""
     clean = "".join(c if c.isprintable() else " " for c in text)
-    short = " ".join(clean.split())
+    short = masked_echo(" ".join(clean.split())[:2000])  # before the cut, or a part would stay
     return short if len(short) <= 200 else short[:200] + "…"
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from unwaver.models.openai_replies import Fault, error_message, printable, retry_after
 from unwaver.models.openai_wire import Deadline, limit_reads
+from unwaver.secrets import masked_echo
 from unwaver.unpack import BARE, ZLIB, inflated
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ class Server:
         client: httpx.Client,
         address: str,
         *,
-        hide: Callable[[str], str],
         hints: Mapping[int, str],
         timeout: float,
         retries: int,
@@ -55,7 +55,7 @@ class Server:
         self.met = False  # has any request succeeded?
         self.gave_up: str | None = None
         self._client, self._address = client, address
-        self._hide, self._hints, self._wait = hide, hints, wait
+        self._hints, self._wait = hints, wait
         self._timeout, self._retries, self._backoff = timeout, retries, backoff
         self._random = random.Random()  # for jitter only: the global generator belongs to the caller
         self._deadline = Deadline()
@@ -111,7 +111,7 @@ class Server:
         last, tries = faults[-1], len(faults)
         message = str(last) if tries == 1 else f"{last} (tried {tries} times)"
         setup = last.setup and (not last.passing or all(f.setup for f in faults))
-        return Fault(self._hide(message), hint=last.hint, passing=last.passing, setup=setup, refused=last.refused)
+        return Fault(masked_echo(message), hint=last.hint, passing=last.passing, setup=setup, refused=last.refused)
 
     def _pause(self, fault: Fault, tries: int, stop: threading.Event) -> None:
         seconds = self._random.uniform(0, min(LONGEST_BACKOFF, self._backoff * 2 ** (tries - 1)))
@@ -129,7 +129,7 @@ class Server:
         except Fault:
             raise
         except Exception as e:  # not foreseen: a reply, whatever it is, does not stop a run
-            why = printable(self._hide(str(e)))
+            why = printable(str(e))
             raise Fault(f"the answer cannot be read: {type(e).__name__}: {why}", passing=True) from None
 
     def _reply(self, path: str, content: bytes) -> tuple[httpx.Response, bytes]:
@@ -147,7 +147,7 @@ class Server:
             late = "the answer did not end in time" if began else f"no answer within {self._timeout:g} s"
             raise Fault(late, passing=True) from None
         except (httpx.HTTPError, httpx.StreamError) as e:
-            why = printable(self._hide(str(e)))
+            why = printable(str(e))
             raise Fault(f"the connection broke: {type(e).__name__}: {why}", passing=True) from None
         except (RuntimeError, OSError) as e:  # another thread has closed the client
             raise Fault(f"the connection was closed: {type(e).__name__}") from None
@@ -164,7 +164,7 @@ class Server:
             return b""  # what a refusal says cannot be read: its status tells enough
 
     def _absent(self, error: Exception) -> Fault:
-        why = printable(self._hide(str(error))) or type(error).__name__
+        why = printable(str(error)) or type(error).__name__
         own = _OWN_SERVER if self._address == PUBLIC_API else ""
         return Fault(
             f"{self._address} cannot be reached: {why}",
@@ -205,11 +205,11 @@ class Server:
         return reply
 
     def _excerpt(self, body: bytes) -> str:
-        """What a reply says, in at most 200 characters. The key goes before the cut, or a part would stay."""
+        """What a reply says, in at most 200 characters."""
         text = body.decode("utf-8", "replace")
         with contextlib.suppress(ValueError, RecursionError):
             text = error_message(json.loads(body)) or text
-        return printable(self._hide(text[:20_000]))
+        return printable(text[:20_000])
 
 
 def _body(response: httpx.Response, until: float) -> bytes:

@@ -25,6 +25,7 @@ from unwaver.report.pictures import figures_of, inline_svg
 from unwaver.report.source import Source
 from unwaver.report.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
+from unwaver.secrets import masked_json
 from unwaver.show import ARROW, chance_of, count_title, percent, remarks, safe, shown_scores
 from unwaver.state import COUNTS
 from unwaver.types import Figure, Score
@@ -135,7 +136,7 @@ def _static(name: str) -> str:
 def packed(document: Any) -> str:
     """JSON, deflated, in base64: no character of it means anything to HTML."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 7)).decode()
+    return base64.b64encode(zlib.compress(masked_json(text).encode("utf-8", "replace"), 7)).decode()
 
 
 def _cut(text: str, most: int = _LONG) -> str:
