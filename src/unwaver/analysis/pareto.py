@@ -26,14 +26,18 @@ def pareto(scores: Sequence[Score], accuracy: str = "A_bucket", consistency: str
     """The points of all models that have both numbers, by suite/task/kind, with the front marked."""
     found: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
     for s in scores:
-        if s.metric in (accuracy, consistency) and s.value is not None and s.given is None:
+        if s.metric in (accuracy, consistency, f"{consistency}_floor") and s.value is not None and s.given is None:
             of_relation = found.setdefault(f"{s.suite}/{s.task}/{s.kind}", {})
             of_relation.setdefault((s.model, s.method), {}).setdefault(s.metric, s.value)
     points = []
     for relation, models in found.items():
-        known = {who: (v[accuracy], v[consistency]) for who, v in models.items() if len(v) == 2}
-        for ((model, method), (a, c)), on_front in zip(known.items(), front(list(known.values())), strict=True):
-            spread = 2 * a * (1 - a)
+        known = {
+            w: (v[accuracy], v[consistency]) for w, v in models.items() if {accuracy, consistency} <= v.keys()
+        }
+        for (who, (a, c)), on_front in zip(known.items(), front(list(known.values())), strict=True):
+            model, method = who
+            # P_C leaves out buckets with one wording, whose accuracy counts: it has a floor of its own
+            spread = 1 - models[who].get(f"{consistency}_floor", consistency_at(a, 1.0))
             share = (1 - c) / spread if spread else None
             points.append(Point(relation, model, method, a, c, 1 - spread, share, on_front))
     return points
