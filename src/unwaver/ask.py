@@ -11,11 +11,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any
 from uuid import uuid4
 
 from unwaver.claims import Claims
-from unwaver.errors import UsageError
+from unwaver.purse import Budget, Ledger, Purse, Spent
 from unwaver.store import Store
 from unwaver.types import Answer, Group, Item, Model, Request
 
@@ -33,40 +34,6 @@ class Plan:
     keys: dict[tuple[str, int], str] = field(default_factory=dict)
     requests: dict[str, Request] = field(default_factory=dict)
     groups: list[list[str]] = field(default_factory=list)  # the keys of each group
-
-
-@dataclass(frozen=True)
-class Budget:
-    """At most so many calls, or so much money; prices are per million tokens."""
-
-    max_calls: int | None = None
-    max_cost: float | None = None
-    price_in: float | None = None
-    price_out: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_cost is not None and self.price_in is None and self.price_out is None:
-            raise UsageError(
-                "a cost cap needs prices", hint="add --price-in and --price-out, in money per million tokens"
-            )
-
-    @property
-    def has_prices(self) -> bool:
-        return self.price_in is not None or self.price_out is not None
-
-    def cost(self, tokens_in: float, tokens_out: float) -> float:
-        return (tokens_in * (self.price_in or 0.0) + tokens_out * (self.price_out or 0.0)) / 1e6
-
-
-@dataclass
-class Spent:
-    """What asking took: calls made, tokens, money, and why it stopped early if it did."""
-
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float = 0.0
-    stopped: str | None = None
 
 
 def make_plan(
@@ -148,6 +115,11 @@ class Asker:
     spent: Spent = field(default_factory=Spent)
     arrived: Callable[[], None] = lambda: None
     claims: Claims | None = None  # where other processes may use the store
+    ledger: Ledger | None = None  # and share the cost cap
+
+    def __post_init__(self) -> None:
+        self._purse = Purse(self.budget, self.spent, self.ledger)
+        self.is_over = False  # no more money: not even what has been set aside
 
     def ask(
         self, model: Model, plan: Plan, only: Set[str] | None = None, progress: Progress = lambda _: None
@@ -164,11 +136,13 @@ class Asker:
         progress(len(known))
         groups = _fresh(plan, wanted - known)
         waves: Any = self.claims.waves(groups, model, progress) if self.claims else _waves(groups)
+        if hasattr(model, "meter"):
+            model.meter = self._purse.try_again if self.budget.max_cost is not None else None
         with closing(waves):
             for wave in waves:
                 remaining = wave
                 while remaining and not self.spent.stopped:
-                    now = _affordable(remaining, plan, model, self.budget, self.spent)
+                    now = self._affordable(remaining, plan, model)
                     if now:
                         self._ask_wave(model, now, plan, progress)
                     remaining = remaining[len(now) :]
@@ -185,16 +159,61 @@ class Asker:
                 if any(answer.error is None for _, answer in answers):
                     self.arrived()
                 self.store.put(answers)
-                for _, answer in answers:
-                    _add_usage(answer, self.budget, self.spent)
+                for key, answer in answers:
+                    self._pay(model, plan.requests[key], answer)
                 progress(len(answers))
+                if self.is_over and not _finishing(model):
+                    break
+        if self.budget.max_cost is not None:  # after an error all that was set aside may be billed
+            self._purse.settled()
+
+    def _pay(self, model: Model, request: Request, answer: Answer) -> None:
+        """Count what an answer took; without usage, all that it can have cost."""
+        tokens_in, tokens_out = answer.usage or (0, 0)
+        self.spent.tokens_in += tokens_in
+        self.spent.tokens_out += tokens_out
+        if not self.budget.has_prices:
+            return
+        worst = self.budget.worst(model, request) or 0.0
+        cost = self.budget.cost(tokens_in, tokens_out)
+        if answer.usage is None:
+            # tries that a server may bill have been counted one by one, where the model tells of them
+            cost = 0.0 if answer.error is not None and getattr(model, "meter", None) is not None else worst
+        self._purse.settle(worst, cost)
+        if self.budget.max_cost is not None and cost > worst * (1 + 1e-9):
+            self.is_over = True
+            self.spent.stopped = self.spent.stopped or (
+                f"a reply of {model.name} cost {cost:.3g}, more than the {worst:.3g} that its limits allow "
+                f"({tokens_in:,} prompt tokens, {tokens_out:,} answer tokens): the cost cap cannot hold"
+            )
+
+    def _affordable(self, keys: Sequence[str], plan: Plan, model: Model) -> Sequence[str]:
+        """As many of the keys, from the first, as fit into what is left of the budget whatever they cost."""
+        budget, spent = self.budget, self.spent
+        left = len(keys) if budget.max_calls is None else min(len(keys), budget.max_calls - spent.calls)
+        if budget.max_cost is not None:
+            if not spent.calls:
+                budget.check(model, plan.requests[keys[0]])
+            fitting = self._purse.reserve([self._worst(plan.requests[key], model) for key in keys[:left]])
+            if fitting == 0 and left:  # while some fit, their real cost will be known and more may fit then
+                together = ", together with other processes on the store" if self.ledger else ""
+                spent.stopped = f"the cost limit of {budget.max_cost:g} is reached{together}"
+            left = fitting
+        if budget.max_calls is not None and spent.calls + left >= budget.max_calls and left < len(keys):
+            spent.stopped = f"the limit of {budget.max_calls} calls is reached"
+        return keys[:left]
+
+    def _worst(self, request: Request, model: Model) -> float:
+        most = self.budget.worst(model, request)
+        return inf if most is None else most
 
 
-def _add_usage(answer: Answer, budget: Budget, spent: Spent) -> None:
-    tokens_in, tokens_out = answer.usage or (0, 0)
-    spent.tokens_in += tokens_in
-    spent.tokens_out += tokens_out
-    spent.cost += budget.cost(tokens_in, tokens_out)
+def _finishing(model: Model) -> bool:
+    """Let a model end what is in flight and send nothing more, if it can."""
+    finish = getattr(model, "finish", None)
+    if finish is not None:
+        finish()
+    return finish is not None
 
 
 def _fresh(plan: Plan, wanted: Set[str]) -> list[list[str]]:
@@ -219,34 +238,3 @@ def _waves(groups: Iterable[Sequence[str]]) -> Iterator[list[str]]:
             wave = []
     if wave:
         yield wave
-
-
-def _affordable(keys: list[str], plan: Plan, model: Model, budget: Budget, spent: Spent) -> list[str]:
-    """As many of the keys, from the first, as fit into what is left of the budget whatever they cost."""
-    by_cost = _fits(keys, plan, model, budget, spent)
-    if budget.max_calls is not None and budget.max_calls - spent.calls < len(keys):
-        left = budget.max_calls - spent.calls
-        if left <= by_cost:
-            spent.stopped = f"the limit of {budget.max_calls} calls is reached"
-            return keys[:left]
-    if by_cost == 0 and keys:  # while some fit, their real cost will be known and more may fit then
-        spent.stopped = f"the cost limit of {budget.max_cost:g} is reached"
-    return keys[:by_cost]
-
-
-def _fits(keys: Sequence[str], plan: Plan, model: Model, budget: Budget, spent: Spent) -> int:
-    if budget.max_cost is None:
-        return len(keys)
-    left = budget.max_cost - spent.cost
-    for count, key in enumerate(keys):
-        left -= worst_cost(plan.requests[key], model, budget)
-        if left < 0:
-            return count
-    return len(keys)
-
-
-def worst_cost(request: Request, model: Model, budget: Budget) -> float:
-    """An upper limit: no tokeniser makes more tokens than bytes, plus a margin for the chat format."""
-    longest: Any = model.settings.get("max_tokens") or 16
-    system = str(model.settings.get("system") or "")
-    return budget.cost(len((system + request.prompt).encode()) + 64, int(longest))

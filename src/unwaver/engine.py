@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unwaver import folder
-from unwaver.ask import Asker, Budget, Plan
+from unwaver.ask import Asker, Plan
 from unwaver.at_work import at_work
 from unwaver.claims import claiming
 from unwaver.config import Config
@@ -21,6 +21,7 @@ from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.failures import Reason, Role, as_records, grouped, in_words, of_respondents
 from unwaver.models import open_judge, open_models, open_writer
 from unwaver.panel import Answers, Panel, Respondent, answers_of
+from unwaver.purse import Budget, sharing
 from unwaver.recording import Recording
 from unwaver.render import Renderer
 from unwaver.repeats import repeats_note
@@ -29,7 +30,7 @@ from unwaver.result import Result
 from unwaver.secrets import masked, masked_settings
 from unwaver.select import Selection, select
 from unwaver.store import Store
-from unwaver.types import Group, Model, Request
+from unwaver.types import Group, Model
 from unwaver.until import Until, by_case, in_order, marked
 from unwaver.variants.judges import SELF, judges_for, parse_judge
 from unwaver.variants.paraphrase import is_model
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from unwaver.agree import Agreement
     from unwaver.audit import Unfinished
     from unwaver.rating import Scorer
+
+
+COSTS = ("cost_at_most", "cost_expected")
 
 
 def run(suites: str | Sequence[str], model: str | Model | Sequence[str | Model], **options: Any) -> Result:
@@ -226,6 +230,10 @@ class Run:
         reader(self.config.read)
         for _ in self.budget, self.panel, self.writer, self.agreements, self.scorers, self.until:
             pass  # each is made, and refused if it cannot be
+        if self.config.max_cost is not None:
+            from unwaver.forecast import check_costs
+
+            check_costs(self)
 
     def go(self) -> Result:
         self.check()
@@ -251,9 +259,9 @@ class Run:
             if writer and recording.has_begun:
                 record["hashes"]["groups.jsonl"] = folder.write_groups(place, self.groups)
                 record["words"] = self._words()
-            frames = [self._frame(respondent, store) for respondent in panel.tested]
+            frames = [self.frame(respondent, store) for respondent in panel.tested]
             if until:
-                record["until"] = until.record(self._names())
+                record["until"] = until.record(self.names())
                 frames = [marked(frame, record["until"], n, self.groups) for n, frame in enumerate(frames)]
             seen = {str(n): self.renderer.seen(self.groups, r.model) for n, r in enumerate(panel.tested)}
             folder.write_seen(place, seen)
@@ -325,7 +333,7 @@ class Run:
         """Why calls failed, of everyone who was asked."""
         panel, compares = self.panel, {agreement.name for agreement in self.agreements}
         asked: list[tuple[Role, str, Respondent]] = [
-            *(("model", name, r) for name, r in zip(self._names(), panel.tested, strict=True)),
+            *(("model", name, r) for name, r in zip(self.names(), panel.tested, strict=True)),
             *(("judge", r.judge, r) for r in panel.judges),
             *(("agreement" if r.judge in compares else "scorer", r.judge, r) for r in self._comparers),
             *([("writer", self.writer.model.name, self.writer)] if self.writer else []),  # type: ignore[list-item]
@@ -364,7 +372,7 @@ class Run:
             return []
         records: list[dict[str, Any]] = []
         summaries: list[dict[str, Any]] = []
-        for respondent, name in zip(self.panel.tested_or_none, self._names() or [""], strict=True):
+        for respondent, name in zip(self.panel.tested_or_none, self.names() or [""], strict=True):
             read = self.panel.reads(respondent, store, self.renderer.words(self.groups))[0]
             for case, groups in by_case(self.groups).items():
                 judges = judges_for(groups[0].kind, self.config.judges)
@@ -410,19 +418,13 @@ class Run:
             self.check()
         groups_file = self._shown_groups(Path(self.config.out)) if self.config.out else None
         if not self.config.models:
-            return [self._dry_entry("(no model)", None, None, groups_file)]
-        names = [*self._names(), *(respondent.judge for respondent in self.panel.judges)]
-        entries = [
-            self._dry_entry(name, respondent.model, respondent.plan, groups_file)
-            for name, respondent in zip(names, self.panel.everyone, strict=True)
-        ]
-        if self.writer:
-            from unwaver.writing import tries_of
+            asked = sum(len(g.items) for g in self.groups) * self.config.replicates
+            entry: dict[str, Any] = {"model": "(no model)", "groups": len(self.groups), "requests": asked}
+            unknown = dict.fromkeys(("unique_requests", "already_answered", "tokens", *COSTS))
+            return [{**entry, **unknown, "estimated": [], "groups_file": groups_file}]
+        from unwaver.forecast import forecast
 
-            entry = self._dry_entry(f"{self.writer.model.name} (writer)", None, None, None)
-            awaited = sum(len(group.items) == 1 for group in self.groups)
-            entries.append({**entry, "requests": awaited * tries_of(self.config), "estimated": ["requests"]})
-        return entries
+        return [{**entry, "groups_file": groups_file} for entry in forecast(self)]
 
     def _shown_groups(self, place: Path) -> str:
         """Write groups.jsonl for others to answer; that of a finished run stays, with what its writer wrote."""
@@ -431,43 +433,6 @@ class Run:
             with at_work(place):
                 folder.write_groups(place, self.groups, self.renderer.shown)
         return str(place / folder.GROUPS)
-
-    def _dry_entry(
-        self, name: str, model: Model | None, plan: Plan | None, groups_file: str | None
-    ) -> dict[str, Any]:
-        items = sum(len(g.items) for g in self.groups)
-        entry: dict[str, Any] = {
-            "model": name,
-            "groups": len(self.groups),
-            "requests": len(plan.keys) if plan else items * self.config.replicates,
-            "unique_requests": None,
-            "already_answered": None,
-            "tokens": None,
-            "cost": None,
-            "estimated": [],
-            "groups_file": groups_file,
-        }
-        if plan and model:
-            requests = list(plan.requests.values())
-            entry["unique_requests"] = len(requests)
-            entry["already_answered"] = self._already_answered(plan)
-            tokens, entry["estimated"] = estimated_tokens(model, requests)
-            entry["tokens"] = tokens
-            if self.budget.has_prices:
-                written: Any = model.settings.get("max_tokens") or 0
-                entry["cost"] = self.budget.cost(tokens, int(written) * len(requests))
-                entry["estimated"].append("cost")
-        return entry
-
-    def _already_answered(self, plan: Plan) -> int:
-        path = Path(self.config.store) if self.config.store else self.config.folder / folder.ANSWERS
-        if not path.exists():
-            return 0
-        store = Store(path, read_only=True)
-        try:
-            return len(store.answered(plan.requests))
-        finally:
-            store.close()
 
     def record(self, groups_hash: str | None = None) -> dict[str, Any]:
         """What run.json holds: enough to repeat the run and to score it without the model."""
@@ -478,7 +443,7 @@ class Run:
             "config": masked_settings(asdict(self.config)),
             "models": [
                 {**_model_record(n, m), "method": self._method(m), "writes": self._writes(m)}
-                for n, m in zip(self._names(), self.models, strict=True)
+                for n, m in zip(self.names(), self.models, strict=True)
             ],
             "judges": [_model_record(r.judge, r.model) for r in self.panel.judges],
             "writer": _model_record(self.writer.model.name, self.writer.model) if self.writer else None,
@@ -491,13 +456,13 @@ class Run:
     def _notes(self) -> dict[str, list[str]]:
         """What a reader must know: of how the groups were made, and of repeats that are none."""
         repeats = [repeats_note(self.groups, model, self.config.replicates) for model in self.models]
-        said = zip(self._names(), repeats, strict=True)
+        said = zip(self.names(), repeats, strict=True)
         return {**self.selection.notes, **{name: [note] for name, note in said if note}}
 
     def _words(self) -> dict[str, tuple[str, ...]]:
         return {f"{task}/{template}": w for (task, template), w in self.renderer.words(self.groups).items()}
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
         """Model names, told apart where two are alike."""
         names = [m.name for m in self.models]
         methods = [self._method(m) for m in self.models]
@@ -548,8 +513,13 @@ class Run:
                 lambda: [*self.panel.everyone, *self._comparers],
             )
             try:
-                claims = opened.enter_context(claiming(shared, self.console.say)) if shared else None
-                yield Asker(shared or own, self.budget, arrived=recording.begin, claims=claims), recording
+                asker = Asker(shared or own, self.budget, arrived=recording.begin)
+                if shared:
+                    claims = opened.enter_context(claiming(shared, self.console.say))
+                    capped = self.budget.max_cost is not None
+                    ledger = opened.enter_context(sharing(shared, claims.worker)) if capped else None
+                    asker = replace(asker, claims=claims, ledger=ledger)
+                yield asker, recording
             finally:
                 if recording.has_begun:
                     recording.link()  # variants have been written meanwhile, or answers compared
@@ -557,8 +527,8 @@ class Run:
                     asked = [*self.panel.everyone, *self._comparers, *([self.writer] if self.writer else [])]
                     own.copy_from(shared, [key for respondent in asked for key in respondent.plan.requests])
 
-    def _frame(self, tested: Respondent, store: Store) -> pl.DataFrame:
-        names = dict(zip(map(id, self.models), self._names(), strict=True))
+    def frame(self, tested: Respondent, store: Store) -> pl.DataFrame:
+        names = dict(zip(map(id, self.models), self.names(), strict=True))
         return frame_of(
             self.groups,
             self.panel.answers(tested, store),
@@ -576,14 +546,6 @@ def _model_record(name: str, model: Model) -> dict[str, Any]:
         settings["free_text"] = dict(writer.settings)
     shown = masked_settings(settings)
     return {"name": name, "identity": masked(model.identity), "method": model.method, "settings": shown}
-
-
-def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, list[str]]:
-    """Prompt tokens, counted by the model's own tokeniser or else estimated at four characters each."""
-    if count := getattr(model, "count_tokens", None):
-        return count(requests), []
-    characters = sum(len(r.prompt) + sum(map(len, r.segments)) for r in requests)
-    return characters // 4, ["tokens"]
 
 
 def _save(result: Result, record: Mapping[str, Any], place: Path) -> None:

@@ -50,14 +50,16 @@ Asked = tuple[int, str, int, str]  # model number, item id, replicate, key
 
 
 class Store:
-    def __init__(self, path: Path, *, read_only: bool = False):
+    def __init__(self, path: Path, *, read_only: bool = False, any_thread: bool = False):
         self.path, self._read_only = path, read_only
         self.has_claims = False  # several processes ask at once: see unwaver.claims
         with self._explained():
             if read_only:
                 self._db = sqlite3.connect(_read_only(path), uri=True, timeout=BUSY_SECONDS)
             else:
-                self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+                self._db = sqlite3.connect(
+                    path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not any_thread
+                )
                 _patiently(self._prepare)
             self._check_version()
 
@@ -146,6 +148,10 @@ class Store:
     def rows(self, query: str) -> list[Any]:
         with self._explained():
             return _patiently(partial(self._fetch, query, ()))
+
+    def run(self, statement: str, *values: object) -> None:
+        with self._explained():
+            self._db.execute(statement, values)
 
     def _fetch(self, query: str, values: Sequence[str]) -> list[Any]:
         return self._db.execute(query, values).fetchall()

@@ -46,9 +46,9 @@ class Worker:
         self._thread = threading.Thread(target=self._renew, daemon=True, name="unwaver-worker")
         self._thread.start()
 
-    def living(self, ids: Iterable[str]) -> set[str]:
-        """Those of the workers that are alive, this one included."""
-        return {row[0] for row in self._rows(ids) if row[0] == self.id or _is_alive(row)}
+    def living(self, ids: Iterable[str], store: Store | None = None) -> set[str]:
+        """Those of the workers that are alive, this one included; seen through another connection in a thread."""
+        return {row[0] for row in self._rows(ids, store) if row[0] == self.id or _is_alive(row)}
 
     def everyone(self) -> set[str]:
         """All workers that are alive."""
@@ -64,8 +64,10 @@ class Worker:
         with self._store.transaction() as db:
             db.execute("DELETE FROM workers WHERE id = ?", (self.id,))
 
-    def _rows(self, ids: Iterable[str]) -> list[Row]:
-        return self._store.select("SELECT id, machine, host, pid, started, seen FROM workers WHERE id IN", ids)
+    def _rows(self, ids: Iterable[str], store: Store | None = None) -> list[Row]:
+        return (store or self._store).select(
+            "SELECT id, machine, host, pid, started, seen FROM workers WHERE id IN", ids
+        )
 
     def _renew(self) -> None:
         while not self._end.wait(EXPIRY / 4):

@@ -33,13 +33,18 @@ def tries_of(config: Config) -> int:
     return config.tries or TRIES * (config.k or K)
 
 
+def tries_for(model: Model, config: Config) -> int:
+    """How often the writer is asked about an item, at most."""
+    return 1 if _repeats_itself(model) else tries_of(config)
+
+
 class Written:
     """The rounds of a writer: each asks for one more candidate of every item that needs one."""
 
     def __init__(self, writer: Respondent, config: Config, panel: Panel, renderer: Renderer, store: Store):
         self._writer, self._config = writer, config
         self._panel, self._renderer, self._store = panel, renderer, store
-        self.tries = 1 if _repeats_itself(writer.model) else tries_of(config)
+        self.tries = tries_for(writer.model, config)
         self._key_of = key_maker(writer.model)
         self.unfinished: list[Unfinished] = []
 

@@ -379,9 +379,9 @@ def test_options_that_change_nothing_are_named(here: Any) -> None:
 
 
 def test_what_was_not_asked_is_not_blamed_on_gold(here: Any) -> None:
-    done = here("run", "sample/snli/semantic", *FAKE, "--max-cost", "0", "--price-in", "1")
+    done = here("run", "sample/snli/semantic", *FAKE, "--max-calls", "1")
     assert done.returncode == 3
-    assert "Stopped early: the cost limit of 0 is reached" in done.stdout
+    assert "Stopped early: the limit of 1 calls is reached" in done.stdout
     assert "Without gold" not in done.stdout
 
 

@@ -113,7 +113,8 @@ def test_dry_run_counts(unwaver: Any, tmp_path: Path) -> None:
     entry = json.loads(done.stdout)["dry_run"][0]
     assert (entry["groups"], entry["requests"], entry["unique_requests"]) == (16, 8 * 13, 8 * 12)
     assert entry["tokens"] > 0
-    assert entry["cost"] > 0
+    assert entry["cost_at_most"] > 0
+    assert entry["cost_expected"] is None, "nothing is in the store"
     assert not (tmp_path / "runs").exists()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -295,15 +295,30 @@ def _tracker(stderr: Any) -> Callable[[str, int], Any]:
 
 def _dry_run(run: Run, as_json: bool) -> None:
     plan = run.dry()
+    from unwaver.forecast import total
+
+    together = total(plan)
     if as_json:
-        print_json({"version": 1, "dry_run": plan})
+        print_json({"version": 1, "dry_run": plan, "total": together})
         return
     for entry in plan:
         click.echo(f"{entry['model']}:")
-        for name in ("groups", "requests", "unique_requests", "already_answered", "tokens", "cost"):
+        for name in ("groups", "requests", "unique_requests", "already_answered", "tokens"):
             if entry[name] is not None:
-                about = "about " if name in entry["estimated"] else ""
-                number = f"{entry[name]:,.4f}" if name == "cost" else f"{entry[name]:,}"
-                click.echo(f"  {name.replace('_', ' '):<17} {about}{number}")
+                bound = "about " if name == "tokens" else "at most "
+                click.echo(f"  {name.replace('_', ' '):<17} {bound * (name in entry['estimated'])}{entry[name]:,}")
+        _say_cost(entry, run.budget.has_prices and entry["unique_requests"] is not None)
         if entry["groups_file"]:
             click.echo(f"  written: {entry['groups_file']}")
+    if len(plan) > 1 and run.budget.has_prices:
+        click.echo("all together:")
+        _say_cost(together, priced=True)
+
+
+def _say_cost(entry: Mapping[str, Any], priced: bool) -> None:
+    if not priced:
+        return
+    most, expected = entry["cost_at_most"], entry["cost_expected"]
+    click.echo(f"  {'cost':<17} " + ("no limit (max_tokens=none)" if most is None else f"at most {most:,.4f}"))
+    if expected is not None:
+        click.echo(f"  {'':<17} expected {expected:,.4f}, from the answers in the store")

@@ -44,7 +44,9 @@ def open_judge(config: Config, spec: str, options: Mapping[str, object] | None =
     """A model that judges variants or compares answers: with the device and the label map of the run."""
     make, name = _provider(spec)
     general = {"device": config.device, "map": dict(config.map) or None}
-    return make(name, **registry.accepted(make, {**general, **(options or {})}))
+    given = options or {}
+    known = registry.accepted(make, dict.fromkeys(given, ""))  # None is an answer here: max_tokens=none
+    return make(name, **{**registry.accepted(make, general), **{name: given[name] for name in known}})
 
 
 def model_options(spec: str, given: Mapping[str, str]) -> dict[str, object]:

@@ -23,8 +23,9 @@ from urllib.parse import SplitResult, urlsplit
 
 from unwaver.errors import ModelError, UsageError, missing_extra
 from unwaver.models.decoding import before_stop, described, longest, stop_strings
+from unwaver.models.limits import Tokens
 from unwaver.models.openai_replies import Fault, Scored, chat_answer, scored
-from unwaver.models.openai_server import PUBLIC_API, Server, Wait
+from unwaver.models.openai_server import PUBLIC_API, Meter, Server, Wait, most_tokens
 from unwaver.secrets import (
     KEYS_BELONG,
     is_odd_variable,
@@ -68,6 +69,7 @@ class OpenAIModel:
         self._stops = stops
         self._echo_tokens = 0
         self._known = False
+        self._finishing = False
         self.writer = writer  # who answers where there are no choices, by the same server
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
@@ -75,6 +77,7 @@ class OpenAIModel:
         neighbours share their beginning, as a server's prefix cache wants it, and a server that dies leaves whole
         groups."""
         order = iter(range(len(requests)))
+        self._finishing = False
         yield from self._first_contact(requests, order)
         yield from self._in_threads(requests, order)
 
@@ -85,11 +88,37 @@ class OpenAIModel:
     def close(self) -> None:
         self._server.close()
 
+    @property
+    def meter(self) -> Meter | None:
+        """Who hears of tries that failed and may be billed."""
+        return self._server.meter
+
+    @meter.setter
+    def meter(self, meter: Meter | None) -> None:
+        self._server.meter = meter
+
+    def finish(self) -> None:
+        """Send nothing more; what is in flight is still waited for."""
+        self._finishing = True
+
+    def most_tokens(self, request: Request) -> Tokens:
+        """The most tokens of a request and its answer, which log-probabilities take for each choice."""
+        way = self.writer if self.writer and not request.choices else self
+        found = [most_tokens(body) for body in way._bodies(request)]
+        limits = [limit for _, limit in found]
+        return sum(most for most, _ in found), None if None in limits else sum(x for x in limits if x is not None)
+
+    def _bodies(self, request: Request) -> list[dict[str, object]]:
+        if self.method == "generate":
+            return [self._chat_body(request)]
+        prompt, endings = self._choices(request)
+        return [self._echo_body(prompt + ending, 1) for ending in endings]
+
     def _first_contact(self, requests: Sequence[Request], order: Iterator[int]) -> Iterator[Batch]:
         """The first goes alone, so that a wrong key, address or setting costs one call; where it is refused, so
         does the next, which may be less odd. The reason why a run ends here is handed over like any failure."""
         for left in reversed(range(PROBES)):
-            index = None if self._server.met else next(order, None)
+            index = None if self._server.met or self._finishing else next(order, None)
             if index is None:
                 return
             last = left == 0 or index + 1 == len(requests)
@@ -112,7 +141,7 @@ class OpenAIModel:
                 except BaseException as e:
                     done.put((index, e))
 
-        first = list(islice(order, self.concurrency))
+        first = [] if self._finishing else list(islice(order, self.concurrency))
         threads = len(first)
         for index in first:
             todo.put(index)
@@ -129,7 +158,7 @@ class OpenAIModel:
                     raise trouble
                 # Only now that these are stored: a kill loses no more than `concurrency` replies.
                 in_flight -= len(batch)
-                for following in islice(order, len(batch)):
+                for following in islice(order, 0 if self._finishing else len(batch)):
                     todo.put(following)
                     in_flight += 1
         finally:
@@ -154,11 +183,13 @@ class OpenAIModel:
         return answer
 
     def _generate(self, request: Request, stop: threading.Event) -> Answer:
+        return self._cut(self._server.post("/chat/completions", self._chat_body(request), chat_answer, stop))
+
+    def _chat_body(self, request: Request) -> dict[str, object]:
         messages = [{"role": "user", "content": request.prompt}]
         if self.settings["system"] is not None:
             messages.insert(0, {"role": "system", "content": str(self.settings["system"])})
-        body = {"model": self.name, "messages": messages, **self._sampling(request)}
-        return self._cut(self._server.post("/chat/completions", body, chat_answer, stop))
+        return {"model": self.name, "messages": messages, **self._sampling(request)}
 
     def _cut(self, answer: Answer) -> Answer:
         """Servers end a text before a stop string; some do not know of any."""
@@ -175,17 +206,22 @@ class OpenAIModel:
         return sampling
 
     def _score(self, request: Request, stop: threading.Event) -> Answer:
-        words = request.words or request.choices
-        system = self.settings["system"]
-        prompt = request.prompt if system is None else f"{system}\n\n{request.prompt}"
-        space = "" if prompt[-1:].isspace() else " "
-        parts = [self._score_word(prompt, space + word, stop) for word in words]
+        prompt, endings = self._choices(request)
+        parts = [self._score_word(prompt, ending, stop) for ending in endings]
         usages = [usage for _, _, usage in parts if usage is not None]
         return Answer(
             logprobs=tuple(logprob for logprob, _, _ in parts),
             tokens=tuple(count for _, count, _ in parts),
-            usage=(sum(u[0] for u in usages), sum(u[1] for u in usages)) if usages else None,
+            # all of them, or it would seem to be less than it was
+            usage=(sum(u[0] for u in usages), sum(u[1] for u in usages)) if len(usages) == len(parts) else None,
         )
+
+    def _choices(self, request: Request) -> tuple[str, list[str]]:
+        """What comes before the choices, and each of them."""
+        system = self.settings["system"]
+        prompt = request.prompt if system is None else f"{system}\n\n{request.prompt}"
+        space = "" if prompt[-1:].isspace() else " "
+        return prompt, [space + word for word in request.words or request.choices]
 
     def _score_word(self, prompt: str, ending: str, stop: threading.Event) -> Scored:
         try:
@@ -201,13 +237,16 @@ class OpenAIModel:
 
     def _echo(self, prompt: str, ending: str, generated: int, stop: threading.Event) -> Scored:
         whole = prompt + ending
-        extra = {k: v for k, v in self.settings.items() if k not in ("method", "system")}
-        asked = {"model": self.name, "prompt": whole, "echo": True, "logprobs": 1, "max_tokens": generated}
 
         def parse(reply: dict[str, Any]) -> Scored:
             return scored(reply, len(prompt), whole, generated)
 
-        return self._server.post("/completions", {"temperature": 0, **extra, **asked}, parse, stop)
+        return self._server.post("/completions", self._echo_body(whole, generated), parse, stop)
+
+    def _echo_body(self, whole: str, generated: int) -> dict[str, object]:
+        extra = {k: v for k, v in self.settings.items() if k not in ("method", "system")}
+        asked = {"model": self.name, "prompt": whole, "echo": True, "logprobs": 1, "max_tokens": generated}
+        return {"temperature": 0, **extra, **asked}
 
 
 def _replies(done: SimpleQueue[tuple[int, Answer | BaseException]]) -> tuple[Batch, BaseException | None]:

@@ -25,6 +25,7 @@ class Fault(Exception):
 
     Both at once: it looks like a wrong address, but some gateways do this now and then. `refused`: the status says
     that the server does not want, or is not able, to answer. `after` are the seconds it asked us to wait.
+    `free`: the server did not work on it, so nobody bills it.
     """
 
     def __init__(
@@ -36,9 +37,11 @@ class Fault(Exception):
         setup: bool = False,
         refused: bool = False,
         after: float | None = None,
+        free: bool = False,
     ):
         super().__init__(message)
         self.hint, self.passing, self.setup, self.refused, self.after = hint, passing, setup, refused, after
+        self.free = free
 
 
 def printable(text: str) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from unwaver.models.limits import MARGIN, Tokens, byte_count, token_limit
 from unwaver.models.openai_replies import Fault, error_message, printable, retry_after
 from unwaver.models.openai_wire import Deadline, limit_reads
 from unwaver.secrets import masked_echo
@@ -34,10 +35,21 @@ GIVE_UP = 8  # requests in a row that failed for good
 FIRST_TRIES = 3  # of a server that was never met and seems not to be there, or to be another kind of server
 _PASSING = {408, 409, 425, 429}
 _MOVED = {301, 302, 303, 307, 308}
+_PLAIN = {"model", "messages", "prompt", "stop"}  # fields that no server counts as further text
 _SETUP = {401, 403, 404, 405} | _MOVED  # no other request would fare better
 
 Wait = Callable[[float], object]
+# hears of each try that failed and may be billed, with the most tokens it can have taken; says if it may go on
+Meter = Callable[[int, int | None, bool], bool]
 Parsed = TypeVar("Parsed")
+
+
+def most_tokens(body: Mapping[str, object]) -> Tokens:
+    """The most tokens of a request with this body, and of its answer."""
+    messages = body.get("messages")
+    texts = [m["content"] for m in messages] if isinstance(messages, list) else [body.get("prompt", "")]
+    more = [json.dumps(v) for k, v in body.items() if k not in _PLAIN and isinstance(v, str | list | dict)]
+    return sum(map(byte_count, [*texts, *more])) + MARGIN * len(texts), token_limit(body)
 
 
 class Server:
@@ -54,6 +66,7 @@ class Server:
     ):
         self.met = False  # has any request succeeded?
         self.gave_up: str | None = None
+        self.meter: Meter | None = None
         self._client, self._address = client, address
         self._hints, self._wait = hints, wait
         self._timeout, self._retries, self._backoff = timeout, retries, backoff
@@ -79,7 +92,10 @@ class Server:
                 return self._once(path, content, parse)
             except Fault as fault:
                 faults.append(fault)
-                if stop.is_set() or not self._try_again(faults):
+                again = not stop.is_set() and self._try_again(faults)
+                if self.meter is not None and not fault.free:
+                    again = self.meter(*most_tokens(body), again)
+                if not again:
                     raise self._final(faults) from None
                 self._pause(fault, len(faults), stop)
             if self.gave_up is not None:
@@ -171,6 +187,7 @@ class Server:
             hint=f"is the server running? base_url is {self._address}{own}",
             passing=True,
             setup=True,
+            free=True,
         )
 
     def _refusal(self, response: httpx.Response, body: bytes) -> Fault:
@@ -185,7 +202,9 @@ class Server:
         after = retry_after(response.headers.get("retry-after"), time.time()) if passing else None
         if status >= 500:
             hint = "the server fails: see its log; the same command goes on where it stopped"
-        return Fault(message, hint=hint, passing=passing, setup=setup, refused=True, after=after)
+        return Fault(
+            message, hint=hint, passing=passing, setup=setup, refused=True, after=after, free=status < 500
+        )
 
     def _parsed(self, response: httpx.Response, body: bytes) -> dict[str, Any]:
         try:

@@ -1,0 +1,285 @@
+"""What a run would ask, and what that costs: at most, with every request at its token limit, and as expected from
+the answers in the store. Nothing is asked.
+
+What depends on answers that are not there yet (pairs of answers, paraphrases that a model writes) is bounded by
+the plan: as many as there can be, each as long as it can be.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from math import comb
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unwaver import folder
+from unwaver.ask import key_maker, way_of
+from unwaver.models import open_judge
+from unwaver.models.decoding import LONG
+from unwaver.models.limits import most_tokens, token_limit
+from unwaver.panel import Respondent
+from unwaver.purse import Budget
+from unwaver.store import Store
+from unwaver.types import Answer, Group, Item, Model, Request
+
+if TYPE_CHECKING:
+    from unwaver.agree import Agreement
+    from unwaver.engine import Run
+    from unwaver.rating import Scorer
+
+BYTES = 8  # of a token, for texts that are not there yet: about twice the usual
+
+
+@dataclass
+class Party:
+    """Someone who is asked: `requests` are known, `further` are (how many at most, the longest such request)."""
+
+    role: str
+    name: str
+    model: Model
+    requests: dict[str, Request]
+    asked: int  # with equal requests counted each time
+    further: list[tuple[int, Request]] = field(default_factory=list)
+
+    @property
+    def more(self) -> int:
+        return sum(count for count, _ in self.further)
+
+
+def parties(run: Run) -> list[Party]:
+    """Everyone who would be asked, in the order in which it happens."""
+    panel = run.panel
+    names = [*run.names(), *(respondent.judge for respondent in panel.judges)]
+    found = [
+        Party("judge" if r.judge else "model", name, r.model, dict(r.plan.requests), len(r.plan.keys))
+        for name, r in zip(names, panel.everyone, strict=True)
+    ]
+    grown = _written(run, found) if run.writer else list(run.groups)
+    with _stored(run) as store:
+        complete = store is not None and not run.writer and _is_complete(store, panel.tested)
+        frames = [run.frame(tested, store) for tested in panel.tested] if complete and store else None
+        for agreement in run.agreements:
+            if agreement.model:
+                found.append(_agreement(run, agreement, grown, frames))
+        for scorer in run.scorers:
+            found.append(_scorer(run, scorer, grown, frames))
+    return found
+
+
+def check_costs(run: Run) -> None:
+    """Refuse a cost cap that cannot hold or allows nothing, before the first call."""
+    if run.budget.max_cost is None:
+        return
+    with _stored(run) as store:
+        for party in parties(run):
+            known = store.answered(party.requests) if store else set()
+            open_requests = (request for key, request in party.requests.items() if key not in known)
+            first = next(chain(open_requests, (request for count, request in party.further if count)), None)
+            if first is not None:
+                run.budget.check(party.model, first)
+
+
+def forecast(run: Run) -> list[dict[str, Any]]:
+    """One entry for each party."""
+    with _stored(run) as store:
+        return [_entry(run, party, store) for party in parties(run)]
+
+
+def total(entries: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """What all of them cost together. Where nothing is known to expect from, the most is expected."""
+    most = [entry["cost_at_most"] for entry in entries]
+    told = [entry["cost_expected"] for entry in entries]
+    expected = [limit if cost is None else cost for limit, cost in zip(most, told, strict=True)]
+    return {
+        "cost_at_most": None if None in most else sum(most),
+        "cost_expected": None if None in expected or not any(c is not None for c in told) else sum(expected),
+    }
+
+
+def _entry(run: Run, party: Party, store: Store | None) -> dict[str, Any]:
+    known = store.answers(party.requests) if store else {}
+    left = [request for key, request in party.requests.items() if key not in known]
+    tokens, estimated = estimated_tokens(party.model, list(party.requests.values()))
+    tokens += sum(count * estimated_tokens(party.model, [request])[0] for count, request in party.further)
+    if party.more or party.role == "writer":
+        estimated = ["requests", "unique_requests", "tokens"]
+    prices = run.budget.has_prices
+    return {
+        "model": party.name if party.role == "model" else f"{party.name} ({party.role})",
+        "role": party.role,
+        "groups": len(run.groups),
+        "requests": party.asked + party.more,
+        "unique_requests": len(party.requests) + party.more,
+        "already_answered": len(known),
+        "tokens": tokens,
+        "cost_at_most": _at_most(party, left, run.budget) if prices else None,
+        "cost_expected": _expected(party, left, known, run.budget) if prices else None,
+        "estimated": estimated,
+    }
+
+
+def _at_most(party: Party, left: Iterable[Request], budget: Budget) -> float | None:
+    """Every request that is not answered yet at its token limit; None where there is no limit."""
+    costs = [(1, budget.worst(party.model, request)) for request in left]
+    costs += [(count, budget.worst(party.model, request)) for count, request in party.further]
+    return (
+        None if any(cost is None for _, cost in costs) else sum(n * cost for n, cost in costs if cost is not None)
+    )
+
+
+def _expected(party: Party, left: Sequence[Request], known: Mapping[str, Answer], budget: Budget) -> float | None:
+    """As much for each as such requests took on average: labels and free text apart. None where none is known."""
+    usages: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+    for key, answer in known.items():
+        if answer.usage is not None:
+            usages[bool(party.requests[key].choices)].append(answer.usage)
+    counts = {kind: sum(bool(request.choices) == kind for request in left) for kind in usages}
+    for count, request in party.further:
+        counts[bool(request.choices)] += count
+    if not any(usages.values()) or any(counts[kind] and not usages[kind] for kind in usages):
+        return 0.0 if not any(counts.values()) else None
+    return sum(
+        counts[kind] * budget.cost(sum(u[0] for u in found), sum(u[1] for u in found)) / len(found)
+        for kind, found in usages.items()
+        if found
+    )
+
+
+def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, list[str]]:
+    """Prompt tokens, counted by the model's own tokeniser or else estimated at four characters each."""
+    if count := getattr(model, "count_tokens", None):
+        return count(requests), []
+    characters = sum(len(r.prompt) + sum(map(len, r.segments)) for r in requests)
+    return characters // 4, ["tokens"]
+
+
+class _stored:
+    """The store that a run would ask into, to look at; None where there is none."""
+
+    def __init__(self, run: Run):
+        self._path = Path(run.config.store) if run.config.store else run.config.folder / folder.ANSWERS
+        self._store: Store | None = None
+
+    def __enter__(self) -> Store | None:
+        if self._path.exists():
+            # others may be writing to it, or making it: to open the bare file is for those who may not write
+            self._store = Store(self._path, read_only=not os.access(self._path, os.W_OK))
+        return self._store
+
+    def __exit__(self, *_: object) -> None:
+        if self._store is not None:
+            self._store.close()
+
+
+def _is_complete(store: Store, tested: Sequence[Respondent]) -> bool:
+    return all(len(store.answered(r.plan.requests)) == len(r.plan.requests) for r in tested)
+
+
+# --- texts that are not there yet ------------------------------------------------------------------------------
+
+
+def _longest_text(model: Model, request: Request, number: int = 0) -> str:
+    """A text as long as the model's answers can be."""
+    limit = token_limit(way_of(model, request).settings) or most_tokens(model, request)[1] or LONG
+    return f"{number} ".ljust(BYTES * limit, "x")
+
+
+def _answers_of(run: Run, group: Group) -> Iterator[tuple[Respondent, Item, int]]:
+    """For each model and item, in how many ways it can be answered."""
+    for tested in run.panel.tested:
+        for item in group.items:
+            if item.role != "judge":
+                repeats = way_of(tested.model, run.renderer(item, tested.model)).deterministic
+                yield tested, item, 1 if repeats else run.config.replicates
+
+
+def _agreement(run: Run, agreement: Agreement, groups: Sequence[Group], frames: Any) -> Party:
+    from unwaver.agree import Pair
+    from unwaver.agree.pairs import distinct, to_compare
+    from unwaver.agreeing import Comparison, is_free_text, pair_id
+
+    texts = {"texts": [""]} if agreement.needs_texts else {}
+    with closing(open_judge(run.config, agreement.model, {**agreement.options, **texts})) as model:
+        if frames is not None:
+            return _exact("agreement", agreement.name, model, Comparison(agreement, run.groups, frames).plan)
+        request_of = agreement.request
+        assert request_of is not None
+        respondent, further = Respondent(model), []
+        for group in filter(is_free_text, groups):
+            question = "\n".join(group.items[0].fields.values())
+            wordings = distinct(["\n".join(i.fields.values()) for i in group.items if i.role != "judge"])
+            pairs = to_compare(question, wordings, agreement.symmetric, agreement.compares_identical)
+            respondent.ask_about((pair_id(agreement, pair), request_of(pair)) for pair in pairs)
+            for tested in run.panel.tested:
+                ways = [(item, n) for who, item, n in _answers_of(run, group) if who is tested]
+                count = _pairs(sum(n for _, n in ways), agreement)
+                text = _longest_text(tested.model, run.renderer(ways[0][0], tested.model))
+                further.append((count, request_of(Pair(question, text, text))))
+        plan = respondent.plan
+        return Party("agreement", agreement.name, model, dict(plan.requests), len(plan.keys), further)
+
+
+def _pairs(texts: int, agreement: Agreement) -> int:
+    """How many pairs there are of so many texts."""
+    both = comb(texts, 2) * (1 if agreement.symmetric else 2)
+    return both + (texts if agreement.compares_identical else 0)
+
+
+def _scorer(run: Run, scorer: Scorer, groups: Sequence[Group], frames: Any) -> Party:
+    from unwaver.agreeing import is_free_text
+    from unwaver.rating import JUDGE, Rating, judge_request, pair_request
+    from unwaver.references import Referenced
+
+    with closing(open_judge(run.config, scorer.model, scorer.options)) as model:
+        if frames is not None:
+            return _exact("scorer", scorer.name, model, Rating(scorer, run.groups, frames).plan)
+        further = []
+        for group in filter(is_free_text, groups):
+            for tested, item, count in _answers_of(run, group):
+                text = _longest_text(tested.model, run.renderer(item, tested.model))
+                if item.accepted and scorer.name == JUDGE:
+                    answer = Referenced(text, item.accepted, item.rejected)
+                    further.append((count, judge_request("\n".join(item.fields.values()), answer)))
+                elif item.accepted and item.rejected:
+                    further += [(count, pair_request(text, r)) for r in (*item.accepted, *item.rejected)]
+        return Party("scorer", scorer.name, model, {}, 0, further)
+
+
+def _exact(role: str, name: str, model: Model, plan: Any) -> Party:
+    """All answers are there, so what is asked about them is known."""
+    respondent = Respondent(model)
+    plan(respondent)
+    return Party(role, name, model, dict(respondent.plan.requests), len(respondent.plan.keys))
+
+
+def _written(run: Run, found: list[Party]) -> list[Group]:
+    """Add what a writer is asked, and what its paraphrases ask of others, to the parties: all tries, each as long
+    as it can be. Gives the groups with these paraphrases."""
+    from unwaver.variants.judges import judges_for, with_candidates
+    from unwaver.variants.source import Rewrite
+    from unwaver.writing import request, tries_for
+
+    assert run.writer is not None
+    model, tries = run.writer.model, tries_for(run.writer.model, run.config)
+    awaiting = [group for group in run.groups if len(group.items) == 1]
+    asked = [request(g, run.renderer.modified(g), attempt) for g in awaiting for attempt in range(tries)]
+    key_of = key_maker(model)
+    writer = Party("writer", model.name, model, {key_of(r): r for r in asked}, len(asked))
+    grown = {}
+    for group in awaiting:
+        field = run.renderer.modified(group)
+        texts = [_longest_text(model, request(group, field, 0), n) for n in range(tries)]
+        judges = [judge for judge in judges_for(group.kind, run.config.judges) if judge.model]
+        candidates = [Rewrite(text) for text in texts]
+        grown[group.id] = with_candidates(group, candidates, field, judges, run.config.encoder)
+    for party, respondent in zip(found, run.panel.everyone, strict=True):
+        for item in (i for group in grown.values() for i in group.items[1:]):
+            if respondent.answers(item):
+                times = 1 if item.role == "judge" else run.config.replicates
+                party.further.append((times, run.renderer(item, party.model)))
+    found.append(writer)
+    return [replace(group, items=grown[group.id].items) if group.id in grown else group for group in run.groups]

@@ -1,0 +1,44 @@
+"""The most tokens that a request and its answer can have, whatever the tokeniser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from unwaver.models.decoding import LONG, SHORT
+from unwaver.types import Model, Request
+
+MARGIN = 64  # tokens of the chat format, for each message
+
+Tokens = tuple[int, int | None]  # prompt and answer; None where nothing limits the answer
+
+
+def most_tokens(model: Model, request: Request) -> Tokens:
+    """The most tokens of a request and its answer. A model may know better, with a method of this name.
+
+    No tokeniser makes more tokens than bytes. A model that says nothing of max_tokens is taken to write a label,
+    or a short text.
+    """
+    if own := getattr(model, "most_tokens", None):
+        found: Tokens = own(request)
+        return found
+    writer: Model | None = getattr(model, "writer", None)
+    way = model if request.choices or writer is None else writer
+    words = request.words or request.choices
+    texts = (way.settings.get("system") or "", request.prompt, *request.segments)
+    each = sum(map(byte_count, texts)) + MARGIN
+    if way.method == "logprob":  # once for each choice
+        return len(words) * each + sum(map(byte_count, words)), len(words) + sum(map(byte_count, words))
+    usual = SHORT if request.choices else LONG
+    return each, token_limit({"max_tokens": usual, **way.settings})
+
+
+def byte_count(text: object) -> int:
+    return len(str(text).encode("utf-8", "replace"))
+
+
+def token_limit(settings: Mapping[str, object]) -> int | None:
+    """The most tokens of an answer under these settings: the greater of two limits, None where there is none."""
+    limits = [settings.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    known = [limit for limit in limits if isinstance(limit, int) and not isinstance(limit, bool)]
+    several = settings.get("best_of")
+    return max(known) * (several if isinstance(several, int) else 1) if known else None

@@ -1,0 +1,197 @@
+"""A cost cap that holds: before a request is sent its greatest possible cost is set aside.
+
+Afterwards the tokens that the server reported count. Where it reported none, or a call failed after the server had
+it, the greatest possible cost counts. Processes that share a store share the cap: each writes down there what it
+has spent and set aside.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import accumulate, takewhile
+
+from unwaver.errors import UsageError
+from unwaver.models.limits import most_tokens
+from unwaver.store import Store
+from unwaver.types import Model, Request
+from unwaver.worker import Worker
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS spending (
+    worker TEXT PRIMARY KEY, spent REAL NOT NULL, reserved REAL NOT NULL
+) WITHOUT ROWID
+"""
+PAUSE = 0.2  # seconds between two looks at what other processes have set aside
+
+
+@dataclass(frozen=True)
+class Budget:
+    """At most so many calls, or so much money; prices are per million tokens."""
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_cost is not None and self.price_in is None and self.price_out is None:
+            raise UsageError(
+                "a cost cap needs prices", hint="add --price-in and --price-out, in money per million tokens"
+            )
+
+    @property
+    def has_prices(self) -> bool:
+        return self.price_in is not None or self.price_out is not None
+
+    def cost(self, tokens_in: float, tokens_out: float) -> float:
+        return (tokens_in * (self.price_in or 0.0) + tokens_out * (self.price_out or 0.0)) / 1e6
+
+    def worst(self, model: Model, request: Request) -> float | None:
+        """The most that a request can cost; None where nothing limits it."""
+        tokens_in, tokens_out = most_tokens(model, request)
+        if tokens_out is None and self.price_out:
+            return None
+        return self.cost(tokens_in, tokens_out or 0)
+
+    def check(self, model: Model, request: Request) -> None:
+        """Refuse a cap that cannot hold, or under which nothing can be asked."""
+        if self.max_cost is None:
+            return
+        worst = self.worst(model, request)
+        if worst is None:
+            raise UsageError(
+                f"--max-cost cannot hold for {model.name}: its answers have no limit (max_tokens=none)",
+                hint="give it one: --model-arg max_tokens=200 (of a judge, scorer or agreement: ,max_tokens=200)",
+            )
+        if worst > self.max_cost:
+            tokens_in, tokens_out = most_tokens(model, request)
+            raise UsageError(
+                f"--max-cost is {self.max_cost:g}, and one request to {model.name} may cost {worst:.3g} "
+                f"({tokens_in:,} prompt tokens and {tokens_out or 0:,} answer tokens at most)",
+                hint=f"--max-cost {_above(worst)} or more, or a smaller --model-arg max_tokens",
+            )
+
+
+@dataclass
+class Spent:
+    """What asking took: calls made, tokens, money, and why it stopped early if it did."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    stopped: str | None = None
+
+
+def _above(amount: float) -> str:
+    """A number to paste, a little more than the amount: 0.0123456 -> "0.013"."""
+    return f"{amount * 1.05:.2g}" if float(f"{amount * 1.05:.2g}") >= amount else f"{amount * 1.1:.2g}"
+
+
+class Purse:
+    """What is spent and what is set aside, in this process and in those that share the store; for any thread."""
+
+    def __init__(self, budget: Budget, spent: Spent, ledger: Ledger | None = None):
+        self._budget, self._spent, self._ledger = budget, spent, ledger
+        self._reserved = 0.0
+        self._lock = threading.Lock()
+
+    def reserve(self, costs: Sequence[float]) -> int:
+        """Set aside as many of the costs, from the first, as fit; say how many. Waits while others may give back
+        some of what they have set aside."""
+        cap = self._budget.max_cost
+        assert cap is not None
+        while True:
+            with self._lock, _row(self._ledger) as row:
+                left = cap - self._spent.cost - self._reserved - row.others
+                fitting = list(takewhile(left.__ge__, accumulate(costs)))
+                if fitting or not row.set_aside:
+                    self._reserved += fitting[-1] if fitting else 0.0
+                    row.write(self._spent.cost, self._reserved)
+                    return len(fitting)
+            time.sleep(PAUSE)
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """A reply has come: what was set aside for it is free, its cost is spent."""
+        with self._lock:
+            self._reserved = max(0.0, self._reserved - reserved)
+            self._spent.cost += cost
+
+    def settled(self) -> None:
+        """A part of the work is done: others may have what is left of what was set aside for it."""
+        with self._lock, _row(self._ledger) as row:
+            self._reserved = 0.0
+            row.write(self._spent.cost, 0.0)
+
+    def try_again(self, tokens_in: int, tokens_out: int | None, wanted: bool) -> bool:
+        """A try that the server may bill has failed: it counts. May the call be made again?"""
+        cost = self._budget.cost(tokens_in, tokens_out or 0)
+        with self._lock, _row(self._ledger) as row:
+            self._spent.cost += cost
+            row.write(self._spent.cost, self._reserved)
+            cap = self._budget.max_cost
+            fits = cap is None or self._spent.cost + self._reserved + row.others <= cap
+            if wanted and not fits:
+                self._spent.stopped = self._spent.stopped or f"the cost limit of {cap:g} is reached"
+            return wanted and fits
+
+
+@dataclass
+class Row:
+    """What others have spent or set aside, and whether some who set it aside are alive; `write` is one's own."""
+
+    others: float = 0.0
+    set_aside: bool = False
+    ledger: Ledger | None = None
+
+    def write(self, spent: float, reserved: float) -> None:
+        if self.ledger is not None:
+            self.ledger.write(spent, reserved)
+
+
+@contextmanager
+def _row(ledger: Ledger | None) -> Iterator[Row]:
+    if ledger is None:
+        yield Row()
+        return
+    with ledger.store.transaction():
+        yield ledger.read()
+
+
+class Ledger:
+    """The page of a store on which those who share a cap write. It is cleared when none of them is left: the cap
+    holds for processes that work at the same time, or one after another without a break."""
+
+    def __init__(self, store: Store, worker: Worker):
+        self.store, self._worker = store, worker
+        with store.transaction() as db:
+            db.execute(SCHEMA)
+            known = {worker for (worker,) in db.execute("SELECT worker FROM spending")}
+            if not self._living(known):
+                db.execute("DELETE FROM spending")
+            db.execute("INSERT OR REPLACE INTO spending VALUES (?, 0, 0)", (worker.id,))
+
+    def _living(self, workers: Iterable[str]) -> set[str]:
+        return self._worker.living(workers, self.store) - {self._worker.id}
+
+    def read(self) -> Row:
+        """What a dead process had set aside counts as spent: the server may have had its requests."""
+        rows = self.store.rows("SELECT worker, spent, reserved FROM spending")
+        others = {worker: (spent, reserved) for worker, spent, reserved in rows if worker != self._worker.id}
+        waiting = [worker for worker, (_, reserved) in others.items() if reserved > 0]
+        return Row(sum(map(sum, others.values())), bool(waiting and self._living(waiting)), self)
+
+    def write(self, spent: float, reserved: float) -> None:
+        statement = "UPDATE spending SET spent = ?, reserved = ? WHERE worker = ?"
+        self.store.run(statement, spent, reserved, self._worker.id)
+
+
+@contextmanager
+def sharing(store: Store, worker: Worker) -> Iterator[Ledger]:
+    """A connection of its own, for calls are made again in threads."""
+    with closing(Store(store.path, any_thread=True)) as own:
+        yield Ledger(own, worker)
