@@ -379,3 +379,30 @@ def test_what_goes_wrong_is_told(unwaver: Any, tmp_path: Path, args: tuple[str, 
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) >= 2  # and what to do
+
+
+@pytest.mark.parametrize("right", ["r", "w"])
+def test_nothing_measured_is_no_pass(unwaver: Any, tmp_path: Path, right: str) -> None:
+    """One judged answer for each problem: it agrees with itself, whatever it is."""
+    rows = [
+        {"group": n, "kind": "paraphrase", "expect": "bucket", "role": "variant", "label": right, "gold": "r"}
+        for n in range(30)
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for more in ([], ["--allow-undecided"]):
+        for bar in ("P_C=0.9", "P_C_pairs=0.1", "Cons_lex=0.1"):
+            done = unwaver("gate", path, "--min", bar, "--json", *more)
+            assert done.returncode == 1, done.stdout
+            (check,) = json.loads(done.stdout)["checks"]
+            assert (check["verdict"], check["value"]) == ("fail", None)
+            assert "nothing was measured" in check["reason"]
+    shown = unwaver("score", path).stdout
+    assert "nothing was measured" in " ".join(shown.split())
+    assert "P_C" not in shown.split("relation")[1].split("nothing was measured")[0]
+
+
+def test_few_units_have_no_interval_and_decide_nothing(tmp_path: Path) -> None:
+    (check,) = checks_of(write(tmp_path / "a.jsonl", "xo" * 8, cluster=4), Bar("max", "tau", 0.1))
+    assert (check.verdict, check.low, check.clusters) == ("undecided", None, 4)
+    assert "4 independent units are too few" in check.reason
