@@ -22,10 +22,10 @@ Ints = NDArray[np.int64]
 DRAWS, FEWEST_DRAWS = 2000, 400
 MOST_PRODUCTS = 40_000_000  # draws × groups; beyond, there are fewer draws
 CHUNK = 2_000_000  # products at a time
-# Weights are Gamma(4, 1/4): never 0, so that every draw has a value. Their variance is 1/4, so deviations are
-# stretched by 2 to make an item count as one drawn with replacement. A variance of 1 would count the noise of a
-# group itself three times and cover 99.9 % without item effects; this counts it two and a quarter times.
-SHAPE = 4.0
+# Weights are Gamma(8, 1/8): never 0, so that every draw has a value. Their variance is 1/8, so deviations are
+# stretched by √8 to make an item count as one drawn with replacement. A variance of 1 would count the noise of a
+# group itself three times and cover 99.9 % without item effects; this counts it twice and an eighth.
+SHAPE = 8.0
 
 
 def merged(units: Ints) -> Ints:
