@@ -55,11 +55,28 @@ def test_a_key_is_found_nowhere(case, tmp_path, in_process):
     assert told["ok"], told
 
 
-@pytest.mark.parametrize("name", ["echo: half, stars", "extra: header", "echo with UNWAVER_DEBUG"])
-def test_a_key_is_found_nowhere_afterwards(name, tmp_path):
+@pytest.mark.parametrize(("name", "after"), [("extra: header", True), ("echo with UNWAVER_DEBUG", False)])
+def test_a_key_is_found_nowhere_by_processes(name, after, tmp_path):
     case = next(c for c in CASES if c.name == name)
-    told = keys.attack(case, tmp_path)
+    told = keys.attack(case, tmp_path, after=after)
     assert told["ok"], told
+
+
+def test_a_folder_of_an_earlier_version_shows_its_secret_no_more(tmp_path, in_process):
+    with keys.Server(lambda prompt: f"It is {len(prompt)}.") as server:
+        keys.prepare(tmp_path, "")
+        given = ["--model", "openai/m", "--model-arg", f"base_url={server.url}", "--out", "r", "--agree"]
+        judge = f"judge=openai/j,base_url={server.url}"
+        assert in_process(["run", *keys.TEXTS, *given, judge], {}, tmp_path)[0] == 0
+    path = tmp_path / "r" / "run.json"
+    path.write_text(path.read_text().replace(judge, judge.replace("http://", f"http://me:{keys.KEY}@")))
+    assert keys.KEY in path.read_text()
+    for verb in (["show", "r"], ["score", "r", "--json"], ["report", "r"], ["report", "r", "--format", "md"]):
+        code, said = in_process(verb, {}, tmp_path)
+        assert code == 0, said
+        assert keys.KEY.encode() not in said
+    assert keys.KEY not in (tmp_path / "r" / "report.html").read_text()
+    assert keys.KEY not in (tmp_path / "r" / "scores.json").read_text()
 
 
 def test_a_run_is_repeated_with_its_secret_given_again(tmp_path, in_process):

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unwaver.errors import DataError, UsageError, near
-from unwaver.secrets import KEYS_BELONG, MASK, has_credentials, learn, learn_arguments, learn_environment
+from unwaver.secrets import (
+    KEYS_BELONG,
+    MASK,
+    has_credentials,
+    learn,
+    learn_arguments,
+    learn_environment,
+    without_credentials,
+)
 
 
 @dataclass(frozen=True)
@@ -119,10 +127,18 @@ def config_from(record: Mapping[str, Any], file: Path) -> Config:
         if not fits(value) and not (value is None and "None" in known[name]):
             hint = "correct it, or give the option on the command line and leave --from out"
             raise DataError(f'"{name}": found {value!r}, expected {expected}', file=file, hint=hint)
+    _learn_again(record, given)
     try:
-        return Config(**as_options(given))
+        return Config(**as_options(without_credentials(given)))
     except UsageError as e:
         raise DataError(e.message, file=file, hint=e.hint) from None
+
+
+def _learn_again(record: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Folders of earlier versions may hold secrets: they are not shown again."""
+    for texts in (record.get("command"), *given.values()):
+        if isinstance(texts, list):
+            learn_arguments([text for text in texts if isinstance(text, str)])
 
 
 def _is_texts(value: object) -> bool:

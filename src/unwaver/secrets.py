@@ -327,6 +327,15 @@ def has_credentials(text: str) -> bool:
     return any(_CREDENTIALS.search(piece) for piece in re.split(r",(?=\s*\w+=)", text))
 
 
+def without_credentials(value: Any) -> Any:
+    """Every address in it without user name and password: "http://me:pw@host/v1" -> "http://host/v1"."""
+    if isinstance(value, Mapping):
+        return {key: without_credentials(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(without_credentials(part) for part in value)
+    return _CREDENTIALS.sub("://", value) if isinstance(value, str) else value
+
+
 # --- how they look ------------------------------------------------------------------------------------------
 
 
