@@ -18,11 +18,11 @@ from unwaver.errors import UsageError
 from unwaver.models.limits import most_tokens
 from unwaver.store import Store
 from unwaver.types import Model, Request
-from unwaver.worker import Worker
+from unwaver.worker import Worker, began, process
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS spending (
-    worker TEXT PRIMARY KEY, spent REAL NOT NULL, reserved REAL NOT NULL
+    worker TEXT PRIMARY KEY, process TEXT NOT NULL, spent REAL NOT NULL, reserved REAL NOT NULL, at REAL NOT NULL
 ) WITHOUT ROWID
 """
 PAUSE = 0.2  # seconds between two looks at what other processes have set aside
@@ -163,17 +163,21 @@ def _row(ledger: Ledger | None) -> Iterator[Row]:
 
 
 class Ledger:
-    """The page of a store on which those who share a cap write. It is cleared when none of them is left: the cap
-    holds for processes that work at the same time, or one after another without a break."""
+    """The page of a store on which those who share a cap write: processes that run at the same time, and those
+    that ran at the same time as one of them. What earlier ones have spent is cleared away."""
 
     def __init__(self, store: Store, worker: Worker):
         self.store, self._worker = store, worker
         with store.transaction() as db:
             db.execute(SCHEMA)
-            known = {worker for (worker,) in db.execute("SELECT worker FROM spending")}
-            if not self._living(known):
-                db.execute("DELETE FROM spending")
-            db.execute("INSERT OR REPLACE INTO spending VALUES (?, 0, 0)", (worker.id,))
+            rows = list(db.execute("SELECT worker, process, at FROM spending"))
+            living = self._living(worker for worker, _, _ in rows)
+            # an earlier run of this same process is none that runs beside it
+            gone = [worker for worker, who, _ in rows if who == process() and worker not in living]
+            if not living and all(at < began() for worker, _, at in rows if worker not in gone):
+                gone = [worker for worker, _, _ in rows]
+            db.executemany("DELETE FROM spending WHERE worker = ?", [(worker,) for worker in gone])
+            db.execute("INSERT INTO spending VALUES (?, ?, 0, 0, ?)", (worker.id, process(), time.time()))
 
     def _living(self, workers: Iterable[str]) -> set[str]:
         return self._worker.living(workers, self.store) - {self._worker.id}
@@ -186,8 +190,8 @@ class Ledger:
         return Row(sum(map(sum, others.values())), bool(waiting and self._living(waiting)), self)
 
     def write(self, spent: float, reserved: float) -> None:
-        statement = "UPDATE spending SET spent = ?, reserved = ? WHERE worker = ?"
-        self.store.run(statement, spent, reserved, self._worker.id)
+        statement = "UPDATE spending SET spent = ?, reserved = ?, at = ? WHERE worker = ?"
+        self.store.run(statement, spent, reserved, time.time(), self._worker.id)
 
 
 @contextmanager

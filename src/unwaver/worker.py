@@ -20,6 +20,7 @@ from uuid import uuid4
 from unwaver.store import Store
 
 EXPIRY = 60.0  # seconds
+_IMPORTED = time.time()
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS workers (
     id TEXT PRIMARY KEY, machine TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
@@ -109,3 +110,18 @@ def started(pid: int) -> str:
     except OSError:
         pass  # another user's
     return "" if Path("/proc/self/stat").exists() else "running"
+
+
+def process() -> str:
+    """This process, and no other at any time."""
+    return f"{machine()} {os.getpid()} {started(os.getpid())}"
+
+
+@cache
+def began() -> float:
+    """When this process was started, as time.time() tells it: long before it gets to work, on a busy machine."""
+    try:
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(started(os.getpid())) / os.sysconf("SC_CLK_TCK")
+    except (AttributeError, ValueError, OSError):
+        return _IMPORTED
+    return time.time() - age

@@ -239,6 +239,6 @@ def test_processes_on_one_store_share_the_cap(files: Path) -> None:
         ]  # fmt: skip
         said = [p.communicate(timeout=120)[1].decode() for p in working]
     assert [p.returncode for p in working] == [3, 3, 3], said
-    assert 0.8 * cap < till.bill <= cap
+    assert 0 < till.bill <= cap
     spent = [json.loads((files / f"r{n}" / "run.json").read_text())["spent"]["cost"] for n in range(3)]
     assert sum(spent) == pytest.approx(till.bill)
