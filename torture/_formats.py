@@ -13,6 +13,7 @@ import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class Format:
     targets: tuple[str, ...]
     commands: tuple[Command, ...]
     by_target: Mapping[str, tuple[Command, ...]] = field(default_factory=dict)  # where only some read a target
-    heavy: bool = False  # imports torch
+    heavy: bool = False  # imports torch or spaCy
     needs: str = ""  # a package that only the tools' environment has
 
     def reading(self, target: str) -> tuple[Command, ...]:
@@ -478,7 +479,7 @@ RUN = ("--model", "fake/random", "-q", "--out", "made", "--no-report")
 def _own() -> list[Format]:
     pairs_commands: tuple[Command, ...] = (
         ("run", "pairs.{}", "--task", "snli", *RUN),
-        ("run", "pairs.{}", "--task", "snli", "--variants", "negate,swap,surface", *RUN),
+        ("run", "pairs.{}", "--task", "snli", "--variants", "swap,surface_case,surface_typo", *RUN),
         ("build", "swap", "transitive", "--from", "pairs.{}", "--task", "snli", "--out", "g.jsonl"),
         ("bow", "pairs.{}", "--task", "snli", "--out", "made"),
         ("run", "pairs.{}", "--column", "original=hypothesis", "--column", "variant=hypothesis_paraphrase", *RUN),
@@ -655,7 +656,7 @@ def _settings() -> list[Format]:
             lambda: {"task.toml": TASK, "pairs.csv": pairs},
             ("task.toml",),
             (
-                (*build, "negate", "swap", "--task", "task.toml"),
+                (*build, "surface_case", "swap", "--task", "task.toml"),
                 ("run", "pairs.csv", "--task", "task.toml:dup", "--variants", "swap,reverse", *RUN),
             ),
         ),
@@ -693,6 +694,7 @@ def _settings() -> list[Format]:
             antonyms,
             ("words.tsv",),
             ((*build, "antonym", "--task", "snli", "--antonyms", "words.tsv"),),
+            heavy=True,
         ),
         Format(
             "judged pairs",
@@ -805,6 +807,7 @@ def _called(*args: str) -> None:
             raise RuntimeError(f"unwaver {' '.join(args)} ends with {e.code}") from None
 
 
+@lru_cache(maxsize=1)
 def run_folder() -> Files:
     """A run with two models, judged paraphrases (audit.jsonl), free text, and a sheet."""
     place = Path("making").absolute()
@@ -818,7 +821,7 @@ def run_folder() -> Files:
         Path("groups.jsonl").write_bytes(lines(GROUPS))
         models = ("--model", "fake/random", "--model", "fake/keyword", "-q")
         written = ("--variants", "paraphrase", "--writer", "bank/bank.jsonl", "--judge", "distance=0.0:1.0")
-        _called("run", "pairs.csv", "--task", "snli", *written, *models, "--out", "run", "--no-report")
+        _called("run", "pairs.csv", "--task", "snli", "--k", "1", *written, *models, "--out", "run", "--no-report")
         _called(
             "run",
             "groups.jsonl",

@@ -208,7 +208,7 @@ def _change_database(db: sqlite3.Connection, draw: Random) -> None:
     columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
     column, way = draw.choice(columns), draw.random()
     if way < 0.6:
-        some = draw.choice(["", f" WHERE rowid = (SELECT min(rowid) FROM {table})", " WHERE rowid % 2"])
+        some = draw.choice(["", f" WHERE {columns[-1]} = (SELECT min({columns[-1]}) FROM {table})"])
         db.execute(f"UPDATE OR IGNORE {table} SET {column} = ?{some}", (draw.choice(_SQL_ODD),))
     elif way < 0.66:
         db.execute(f"DROP TABLE {table}")

@@ -161,6 +161,8 @@ def worker(format: Format, start: int, end: int, seed: int) -> None:
         os.chdir(folder)
         with said():
             files = dict(format.files())
+        if missing := set(format.targets) - files.keys():
+            raise RuntimeError(f"{format.name}: {', '.join(sorted(missing))} is not made")
         for case in range(start, end):
             _tell({"case": case, "state": "begun"})
             found = [vars(f) for f in attack(format, files, case, seed, folder)]

@@ -283,7 +283,7 @@ def _as_float(value: Any) -> float | None:
     try:
         return None if value is None else float(value)
     except OverflowError:  # thousands of digits
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _as_json(value: Any) -> str | None:

@@ -157,7 +157,7 @@ def read_text(path: Path) -> str:
     return text
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes | bytearray:
     """What a file holds, unpacked if its name ends with .gz."""
     try:
         data = path.read_bytes()

@@ -80,6 +80,12 @@ class Store:
                 file=self.path,
                 hint="use another --out or --store, or the unwaver that wrote it",
             )
+        # rows that are computed may have no end, and triggers change what is written
+        made = self._db.execute(
+            "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"
+        ).fetchone()
+        if made is not None:
+            _explain(TypeError(f"it has a {made[0]} {shown(made[1])}"), self.path, self._read_only)
 
     def answered(self, keys: Iterable[str]) -> set[str]:
         """Those of the keys that have an answer."""

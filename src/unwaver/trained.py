@@ -76,7 +76,7 @@ def what_is_learnt(path: Path) -> bytes:
     try:
         about = json.loads(text)
         return json.dumps([about["tasks"], about.get("heads")], sort_keys=True).encode()
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return text
 
 

@@ -36,7 +36,7 @@ def inflated(parts: Iterable[bytes], format: int = GZIP) -> Iterator[bytes]:
 # --- files --------------------------------------------------------------------------------------------------
 
 MOST_BYTES = 1 << 30  # what a packed file may unpack to
-FREE_BYTES, MOST_RATIO = 64 << 20, 300  # above so many bytes, text does not shrink as much as that
+FREE_BYTES, MOST_RATIO = 64 << 20, 150  # above so many bytes, text does not shrink as much as that
 
 
 class TooMuch(ValueError):
@@ -52,12 +52,19 @@ def check_size(size: int, packed: int, most: int | None = None) -> None:
         raise TooMuch(f"it unpacks to more than {MOST_RATIO} times its {packed:,} bytes")
 
 
-def gunzipped(data: bytes) -> bytes:
+def gunzipped(data: bytes) -> bytearray:
     """What a gzip file holds; stops as soon as it is too much, and raises what `inflated` raises."""
     if data[:2] != b"\x1f\x8b":
         raise zlib.error("Not a gzipped file")
+    taken = 0
+
+    def parts() -> Iterator[bytes]:  # small ones: what is left of a part is copied for each piece
+        nonlocal taken
+        for taken in range(STEP, len(data) + STEP, STEP):
+            yield data[taken - STEP : taken]
+
     found = bytearray()
-    for piece in inflated([data]):
+    for piece in inflated(parts()):
         found += piece
-        check_size(len(found), len(data))
-    return bytes(found)
+        check_size(len(found), min(taken, len(data)))
+    return found

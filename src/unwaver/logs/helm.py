@@ -8,7 +8,6 @@ tagged correct.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -82,8 +81,8 @@ _HINT = f"give the run folder of HELM, with its {STATE}"
 def _task(file: Path) -> str:
     """The run's name without its model: "mmlu:subject=law,model=openai_x" -> "mmlu:subject=law"."""
     try:
-        name = str(json.loads((file.parent / "run_spec.json").read_text(encoding="utf-8"))["name"])
-    except (OSError, ValueError, KeyError, TypeError):
+        name = str(read_json(file.parent / "run_spec.json")["name"])
+    except (DataError, KeyError, TypeError):
         name = file.resolve().parent.name
     scenario, colon, arguments = name.partition(":")
     kept = [a for a in arguments.split(",") if a and not a.startswith(("model=", "model_deployment="))]

@@ -10,7 +10,6 @@ prompt is a repeat, with another prompt another wording.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +18,8 @@ from typing import Any
 
 import polars as pl
 
-from unwaver.errors import UsageError, near
-from unwaver.files import Row, Where, read_rows, shown, stem
+from unwaver.errors import DataError, UsageError, near
+from unwaver.files import Row, Where, read_json, read_rows, shown, stem
 from unwaver.logs.choices import are_letters, choice_of, choices_shown
 from unwaver.logs.common import (
     LogOptions,
@@ -76,9 +75,8 @@ def _read_file(file: Path, options: LogOptions) -> pl.DataFrame:
 def _model(file: Path, date: str) -> str:
     """From the results beside the samples, else the folder, which lm-eval names after the model."""
     try:
-        results = json.loads((file.parent / f"results_{date}.json").read_text(encoding="utf-8"))
-        return str(results["model_name"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return str(read_json(file.parent / f"results_{date}.json")["model_name"])
+    except (DataError, KeyError, TypeError):
         return file.resolve().parent.name
 
 

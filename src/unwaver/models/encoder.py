@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from unwaver.errors import ModelError
 from unwaver.models.hf_common import (
     check_vocabulary,
+    folder_errors,
     folder_identity,
     import_torch,
     length_batches,
@@ -28,6 +29,7 @@ class Tokens(NamedTuple):
     cut: bool  # something at the end did not fit
 
 
+@folder_errors
 class Encoder:
     """`config` is known at once, the weights come with the first text. `changes` replace values of config.json."""
 

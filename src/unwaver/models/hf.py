@@ -99,7 +99,8 @@ def found(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str
 
 def kind_of(config: dict[str, Any], name: str) -> str:
     """classifier, causal or seq2seq, from the architecture: ["BertForSequenceClassification"] -> classifier."""
-    architecture = (config.get("architectures") or [""])[0]
+    named = config.get("architectures")
+    architecture = str(named[0]) if isinstance(named, list) and named else ""
     if architecture.endswith("ForSequenceClassification"):
         return "classifier"
     if config.get("is_encoder_decoder"):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unwaver.models.decoding import longest
+from unwaver.models.hf_common import folder_errors
 from unwaver.models.hf_generate import Writer
 from unwaver.models.hf_prefix import Scorer, Want
 from unwaver.models.hf_text import Options, Tokens, apart, load_weights
@@ -43,6 +44,7 @@ class Asked:
 
 
 @dataclass
+@folder_errors
 class CausalLM:
     path: str
     name: str

@@ -10,6 +10,7 @@ import numpy as np
 from unwaver.errors import ModelError
 from unwaver.models.hf_common import (
     check_vocabulary,
+    folder_errors,
     import_torch,
     in_threads,
     length_batches,
@@ -25,6 +26,7 @@ from unwaver.types import Answer, Batch, Request
 CPU_BATCH_TOKENS, GPU_BATCH_TOKENS = 1024, 65536
 
 
+@folder_errors
 class Classifier:
     method = "classify"
     reads = ("segments",)

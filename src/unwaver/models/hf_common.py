@@ -8,14 +8,18 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import wraps
+from inspect import isgeneratorfunction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from unwaver.errors import ModelError, missing_extra
+from unwaver.errors import ModelError, UnwaverError, missing_extra
 from unwaver.trained import ABOUT, what_is_learnt
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")
+Kind = TypeVar("Kind")
 
 MOST_WORKERS = 8  # batches at a time on a CPU: each takes memory of its own
 WEIGHT_FILES = ("*.safetensors", "*.bin", "*.gguf")
@@ -90,11 +94,56 @@ def read_config(folder: Path) -> dict[str, Any]:
     except json.JSONDecodeError as e:
         message = f"broken JSON: {e.msg} at column {e.colno}"
         raise ModelError(message, file=path, line=e.lineno, hint="copy or download the folder again") from None
-    except (ValueError, OSError) as e:
+    except (ValueError, OSError, RecursionError) as e:
         raise ModelError(f"cannot be read: {e}", file=path, hint="copy or download the folder again") from None
     if not isinstance(config, dict):
         raise ModelError("found no JSON object, expected the configuration of a model", file=path, hint=_SAVED)
     return config
+
+
+def folder_errors(model: type[Kind]) -> type[Kind]:
+    """A class decorator: what a damaged model folder does to PyTorch and transformers – dozens of kinds of errors,
+    when it is opened and when it is asked – becomes a ModelError. A lack of memory stays what it is."""
+    for name in ("__init__", "check", "count_tokens", "load", "answer", "tokens", "hidden"):
+        method = vars(model).get(name)
+        if callable(method):
+            setattr(model, name, (_lazily if isgeneratorfunction(method) else _at_once)(method))
+    return model
+
+
+def _at_once(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def called(self: Any, *args: Any, **options: Any) -> Any:
+        with _explained(self):
+            return method(self, *args, **options)
+
+    return called
+
+
+def _lazily(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def called(self: Any, *args: Any, **options: Any) -> Iterator[Any]:
+        with _explained(self):
+            yield from method(self, *args, **options)
+
+    return called
+
+
+@contextmanager
+def _explained(model: Any) -> Iterator[None]:
+    try:
+        yield
+    except (UnwaverError, MemoryError, NotImplementedError):
+        raise
+    except Exception as e:
+        first_line = (str(e).strip() or type(e).__name__).split("\n", 1)[0][:300]
+        if "memory" in first_line.lower():
+            raise
+        name = getattr(model, "name", "the model")
+        raise ModelError(
+            f"{name} cannot be asked: {type(e).__name__} {first_line}",
+            hint="configuration, tokeniser and weights may not belong together: copy or download the folder again",
+        ) from e
 
 
 def check_vocabulary(tokenizer: Any, path: str) -> None:

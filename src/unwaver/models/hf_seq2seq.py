@@ -10,7 +10,7 @@ from typing import Any
 
 from unwaver.errors import ModelError
 from unwaver.models.decoding import longest
-from unwaver.models.hf_common import length_batches
+from unwaver.models.hf_common import folder_errors, length_batches
 from unwaver.models.hf_generate import Writer
 from unwaver.models.hf_prefix import memory_hint
 from unwaver.models.hf_text import Options, Tokens, apart, load_weights, padding_id
@@ -36,6 +36,7 @@ def text_to_text(
 
 
 @dataclass
+@folder_errors
 class TextToText:
     path: str
     name: str

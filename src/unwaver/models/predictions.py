@@ -147,7 +147,7 @@ def _bytes_of(path: Path) -> bytes:
 def _text_of(raw: bytes, path: Path) -> str:
     try:
         if path.suffix == ".gz":
-            raw = gunzipped(raw)
+            raw = bytes(gunzipped(raw))
         return raw.decode("utf-8-sig")
     except TooMuch as e:
         raise DataError(str(e), file=path, hint="unpack it yourself if you trust it, or split it") from None
