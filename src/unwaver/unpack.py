@@ -49,7 +49,7 @@ def check_size(size: int, packed: int, most: int | None = None) -> None:
     if size > limit:
         raise TooMuch(f"it unpacks to more than {limit / (1 << 30):.3g} GB")
     if size > FREE_BYTES and size > MOST_RATIO * packed:
-        raise TooMuch(f"it unpacks to more than {MOST_RATIO} times its {packed:,} bytes")
+        raise TooMuch(f"it unpacks to more than {MOST_RATIO} times its size")
 
 
 def gunzipped(data: bytes) -> bytearray:
