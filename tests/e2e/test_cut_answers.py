@@ -297,3 +297,62 @@ def test_paraphrases_that_a_writer_did_not_finish(unwaver: Any, tmp_path: Path) 
     assert [r["standing"] for r in records].count("unfinished") == 3
     assert "A man who has dogs" in {r["variant"] for r in records}
     assert "A man who has dogs" not in (tmp_path / "r" / "groups.jsonl").read_text()
+
+
+def test_a_filter_that_answers_with_an_error(unwaver: Any) -> None:
+    """Some services refuse with a status: no failed call, and no reason to stop at the first request."""
+
+    def script(_number: int, body: Body, _headers: dict[str, str]) -> Raw | None:
+        filtered = "nurse" in body["messages"][-1]["content"] or _number == 0
+        error = {"message": "The response was filtered", "code": "content_filter", "status": 400}
+        return Raw(400, {"error": error}) if filtered else None
+
+    with Server(lambda _: "True", script=script) as server:
+        done = unwaver(*command(server, "sample/snli/semantic", "--limit", 5), "--out", "r", "--json")
+        assert done.returncode == 3, done.stderr
+        score = tau(done)
+        assert score["refused"] >= 1
+        assert (score["failed"], score["cut"], score["counted"]) == (0, 0, 5 - score["refused"])
+        sent = len(server.bodies)
+        unwaver(*command(server, "sample/snli/semantic", "--limit", 5), "--out", "r")
+        assert len(server.bodies) == sent
+    table = unwaver("report", "r", "--format", "md").stdout
+    assert "| unreadable | refused |" in table.splitlines()[0]
+
+
+def test_until_counts_cut_answers_as_missing(unwaver: Any) -> None:
+    """They may have held or not: no verdict rests on them."""
+    with served(lambda body: ("", "length")) as server:
+        options = ["--until", "tau<=0.5", "--out", "r"]
+        done = unwaver(*command(server, "sample/snli/semantic"), *options, "--json")
+    assert done.returncode == 3, done.stderr
+    assert [case["verdict"] for case in json.loads(done.stdout)["run"]["until"]["cases"]] == ["undecided"]
+
+
+def test_a_table_with_the_new_statuses(unwaver: Any, tmp_path: Path) -> None:
+    rows = ["group,kind,role,label,gold,status", "1,semantic,original,a,a,", "1,semantic,variant,a,a,cut_read",
+            "2,semantic,original,a,a,", "2,semantic,variant,b,a,cut", "3,semantic,original,,a,refused",
+            "3,semantic,variant,a,a,"]  # fmt: skip
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
+    done = unwaver("score", "a.csv", "--json")
+    assert done.returncode == 3, done.stderr
+    score = tau(done)
+    assert (score["value"], score["counted"], score["cut"], score["refused"], score["cut_read"]) == (
+        0.0,
+        1,
+        1,
+        1,
+        1,
+    )
+    kept = tau(unwaver("score", "a.csv", "--cut", "keep", "--json"))
+    assert (kept["value"], kept["cut"], kept["cut_read"]) == (0.5, 0, 2)
+    report = unwaver("report", "a.csv", "--cut", "keep", "--out", "a.html")
+    assert report.returncode == 0, report.stderr
+    buckets = ["bucket,variant,answer,status", "1,x,a,", "1,y,a,", "2,x,a,", "2,y,b,cut"]
+    (tmp_path / "b.csv").write_text("\n".join(buckets) + "\n")
+    found = {s["metric"]: s for s in json.loads(unwaver("score", "b.csv", "--json").stdout)["scores"]}
+    assert (found["Cons_lex"]["value"], found["Cons_lex"]["cut"]) == (1.0, 1)
+    kept = json.loads(unwaver("score", "b.csv", "--cut", "keep", "--json").stdout)["scores"]
+    assert next(s for s in kept if s["metric"] == "Cons_lex")["value"] == 0.5
+    wrong = unwaver("score", "b.csv", "--cut", "drop")
+    assert wrong.returncode == 2

@@ -24,7 +24,7 @@ from urllib.parse import SplitResult, urlsplit
 from unwaver.errors import ModelError, UsageError, missing_extra
 from unwaver.models.decoding import before_stop, described, longest, stop_strings
 from unwaver.models.limits import Tokens
-from unwaver.models.openai_replies import Fault, Scored, chat_answer, scored
+from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, scored
 from unwaver.models.openai_server import PUBLIC_API, Meter, Server, Wait, most_tokens
 from unwaver.secrets import (
     KEYS_BELONG,
@@ -173,6 +173,8 @@ class OpenAIModel:
         try:
             way = self.writer if self.writer and not request.choices else self
             answer = way._generate(request, stop) if way.method == "generate" else way._score(request, stop)
+        except Filtered:
+            answer = Answer(text="", finish="content_filter")
         except Fault as fault:
             if not self._server.met and (fault.setup or (fault.refused and last and not self._known)):
                 raise ModelError(str(fault), hint=fault.hint) from None

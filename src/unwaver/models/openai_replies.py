@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -44,6 +45,10 @@ class Fault(Exception):
         self.free = free
 
 
+class Filtered(Fault):
+    """No failed call: a filter of the service keeps the question or the answer back, now and later."""
+
+
 def printable(text: str) -> str:
     """One line of at most 200 characters without control characters and secrets."""
     clean = "".join(c if c.isprintable() else " " for c in text)
@@ -58,6 +63,17 @@ def error_message(reply: object) -> str | None:
         if isinstance(found, dict):
             found = found.get(key) or found.get("detail") or found
     return found if isinstance(found, str) else None
+
+
+def is_filtered(body: bytes) -> bool:
+    """{"error": {"code": "content_filter"}} -> True: the call is right, the service refuses to answer."""
+    try:
+        reply = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    error = reply.get("error") if isinstance(reply, dict) else None
+    codes = [error.get(name) for name in ("code", "type")] if isinstance(error, dict) else []
+    return any(isinstance(code, str) and is_refused(code) for code in codes)
 
 
 def retry_after(value: str | None, now: float) -> float | None:

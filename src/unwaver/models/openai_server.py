@@ -18,7 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unwaver.models.limits import MARGIN, Tokens, byte_count, token_limit
-from unwaver.models.openai_replies import Fault, error_message, printable, retry_after
+from unwaver.models.openai_replies import Fault, Filtered, error_message, is_filtered, printable, retry_after
 from unwaver.models.openai_wire import Deadline, limit_reads
 from unwaver.secrets import masked_echo
 from unwaver.unpack import BARE, ZLIB, inflated
@@ -125,6 +125,8 @@ class Server:
     def _final(self, faults: list[Fault]) -> Fault:
         """The last fault; one that may pass is a matter of setup only if all tries ended so."""
         last, tries = faults[-1], len(faults)
+        if isinstance(last, Filtered):
+            return last
         message = str(last) if tries == 1 else f"{last} (tried {tries} times)"
         setup = last.setup and (not last.passing or all(f.setup for f in faults))
         return Fault(masked_echo(message), hint=last.hint, passing=last.passing, setup=setup, refused=last.refused)
@@ -193,6 +195,8 @@ class Server:
     def _refusal(self, response: httpx.Response, body: bytes) -> Fault:
         status, says = response.status_code, self._excerpt(body)
         message = f"{self._address} answered {status}" + (f": {says}" if says else "")
+        if status in (400, 403) and is_filtered(body):
+            return Filtered(message)
         no_credit = status == 429 and b"insufficient_quota" in body
         setup = status in _SETUP or no_credit
         passing = not setup and (status in _PASSING or status >= 500)

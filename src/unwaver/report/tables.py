@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from unwaver.report.source import Source
-from unwaver.show import ARROW, chance_of, percent, safe, shown_scores
+from unwaver.show import ARROW, chance_of, count_title, percent, safe, shown_scores
 from unwaver.spreadsheet import guarded
+from unwaver.state import COUNTS
 from unwaver.types import Score
 
 _NAMES = (
@@ -34,7 +35,8 @@ _LATEX = {
 
 
 def markdown(sources: Sequence[Source]) -> str:
-    lines = [_NAMES, ["---"] * _WORDS + ["---:"] * (len(_NAMES) - _WORDS), *_rows(sources)]
+    names, *rows = _rows(sources)
+    lines = [names, ["---"] * _WORDS + ["---:"] * (len(names) - _WORDS), *rows]
     return "".join("| " + " | ".join(map(_markdown_cell, line)) + " |\n" for line in lines)
 
 
@@ -46,9 +48,10 @@ def _markdown_cell(text: str) -> str:
 
 def latex(sources: Sequence[Source]) -> str:
     """A booktabs table."""
-    columns = "l" * _WORDS + "r" * (len(_NAMES) - _WORDS)
-    lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in _rows(sources)]
-    header = " & ".join(map(_latex_cell, _NAMES)) + r" \\"
+    names, *rows = _rows(sources)
+    columns = "l" * _WORDS + "r" * (len(names) - _WORDS)
+    lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in rows]
+    header = " & ".join(map(_latex_cell, names)) + r" \\"
     parts = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *lines, r"\bottomrule"]
     return "\n".join([*parts, r"\end{tabular}", ""])
 
@@ -76,7 +79,11 @@ def _csv_cell(value: object) -> object:
 
 
 def _rows(sources: Sequence[Source]) -> list[list[str]]:
-    return [_row(source, s) for source in sources for s in shown_scores(source.result)]
+    """Header first; counts of what went wrong only where something did."""
+    found = [(source, s) for source in sources for s in shown_scores(source.result)]
+    further = [c for c in COUNTS if c != "unreadable" and any(getattr(s, c) for _, s in found)]
+    names = [*_NAMES, *(count_title(c) for c in further)]
+    return [names, *([*_row(source, s), *(f"{getattr(s, c):,}" for c in further)] for source, s in found)]
 
 
 def _row(source: Source, s: Score) -> list[str]:

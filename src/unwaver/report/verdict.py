@@ -225,6 +225,9 @@ def _remark(s: Score, result: Result, level: Level, rate: float, low: float | No
         return " – but no answer ever depends on the wording, right or wrong: it may never have reached the model"
     if s.counted and s.unreadable > 0.05 * s.groups:
         return f" – {s.unreadable:,} of {s.groups:,} groups hold an answer that cannot be read"
+    if s.counted and s.cut + s.refused > 0.05 * s.groups:
+        why = in_words({"cut": s.cut, "refused": s.refused})
+        return f" – {s.cut + s.refused:,} of {s.groups:,} groups are left out ({why})"
     if level == "unsure":
         if low is None or high is None:
             return f" – too few ({s.counted:,}) to conclude anything"
