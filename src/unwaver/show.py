@@ -256,7 +256,8 @@ def remarks(result: Result) -> list[str]:
     failed, not_asked = sum(s.failed for s in leading), sum(s.not_asked for s in leading)
     if failed:
         again = " The same command asks them again." if result.folder else ""
-        lines.append(f"{failed:,} groups could not be scored: calls failed.{again}")
+        groups = "group" if failed == 1 else "groups"
+        lines.append(f"{failed:,} {groups} could not be scored: calls failed.{again}")
     lines += in_words(from_records(result.run.get("failures")))
     lines += missing.lines(result)
     not_needed = sum(s.not_needed for s in leading)

@@ -75,7 +75,7 @@ def command(
         return
     if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
         _print(found, groups, limit)
-    _print_remarks([*missing.lines_of_frames(parts, record), *_why(reasons)])
+    _print_remarks([*missing.lines_of_frames(parts, record), *_why(reasons, folder)])
 
 
 def _items_of(groups: Iterable[Group], only: str) -> set[str] | None:
@@ -112,10 +112,10 @@ def _show_failed(place: Path, items: set[str] | None, model: str, limit: int, as
     console.print(f"{total(reasons):,} call{'' if total(reasons) == 1 else 's'} failed{more}", markup=False)
 
 
-def _why(reasons: Sequence[Reason]) -> list[str]:
+def _why(reasons: Sequence[Reason], place: Path) -> list[str]:
     from unwaver.failures import in_words
 
-    again = "unwaver show … --failed lists the reasons; the command of the run asks again."
+    again = f"unwaver show {place} --failed lists the reasons; the command of the run asks again."
     return [*in_words(reasons), again] if reasons else []
 
 
