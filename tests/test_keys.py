@@ -51,7 +51,7 @@ def in_process(monkeypatch):
 
 @pytest.mark.parametrize("case", [c for c in CASES if "DEBUG" not in c.name], ids=lambda case: case.name)
 def test_a_key_is_found_nowhere(case, tmp_path, in_process):
-    told = keys.attack(case, tmp_path, in_process, after=False)
+    told = keys.attack(case, tmp_path, in_process)
     assert told["ok"], told
 
 
