@@ -19,6 +19,7 @@ from unwaver.checked import (
     dict_of,
     fields,
     list_of,
+    made,
     maybe,
     name,
     number,
@@ -29,11 +30,11 @@ from unwaver.checked import (
     whole,
 )
 from unwaver.errors import DataError, StoreFull, UsageError
-from unwaver.files import read_rows
+from unwaver.files import read_json, read_rows
 from unwaver.groups import group_from_json, group_to_json
 from unwaver.outputs import is_stream, write_stream
 from unwaver.secrets import masked, masked_bytes, masked_json
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, Score
 
 RUN_VERSION = 1
 RUN, GROUPS, ANSWERS, SCORES = "run.json", "groups.jsonl", "answers.sqlite", "scores.json"
@@ -189,6 +190,14 @@ def read_groups_file(path: Path) -> list[Group]:
 
 def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
     write_whole(folder / SCORES, json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+
+def read_scores(path: Path) -> list[Score]:
+    """The scores in a scores.json, or in what `unwaver score --json` printed."""
+    hint = "give what `unwaver score --json` printed, or score the run again"
+    document = read_json(path)
+    check(document, fields({"scores": list_of(plain)}), path, hint)
+    return [made(Score, s, path, f"scores.{n}", hint) for n, s in enumerate(document["scores"])]
 
 
 def write_whole(path: Path, text: str | bytes) -> None:

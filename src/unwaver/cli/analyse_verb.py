@@ -263,6 +263,7 @@ _WRITTEN = r'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"run"\s*:'  # how a scores.json b
 
 def _scores(path: Path) -> list[Score]:
     """Of a scores.json, or of anything that can be scored."""
+    from unwaver.folder import read_scores
     from unwaver.logs.common import head
     from unwaver.rescore import score
 
@@ -270,7 +271,7 @@ def _scores(path: Path) -> list[Score]:
         raise DataError("there is no such file or folder", file=path, hint="give a run folder, scores or answers")
     document = path / "scores.json" if path.is_dir() else path
     written = document.name == "scores.json" or re.match(_WRITTEN, head(document))
-    return _read_scores(document) if written and document.is_file() else list(score(path))
+    return read_scores(document) if written and document.is_file() else list(score(path))
 
 
 def _told_apart(scores: Mapping[str, Sequence[Score]]) -> list[Score]:
@@ -283,17 +284,6 @@ def _told_apart(scores: Mapping[str, Sequence[Score]]) -> list[Score]:
         for path, found in scores.items()
         for s in found
     ]
-
-
-def _read_scores(path: Path) -> list[Score]:
-    from unwaver.checked import check, fields, list_of, made, plain
-    from unwaver.files import read_json
-    from unwaver.types import Score
-
-    hint = "give what `unwaver score --json` printed, or score the run again"
-    document = read_json(path)
-    check(document, fields({"scores": list_of(plain)}), path, hint)
-    return [made(Score, s, path, f"scores.{n}", hint) for n, s in enumerate(document["scores"])]
 
 
 def _table(path: Path, test: Path | None = None) -> pl.DataFrame:

@@ -16,7 +16,7 @@ import polars as pl
 
 from unwaver import paired
 from unwaver.block import block_of
-from unwaver.folder import SCORES
+from unwaver.folder import SCORES, read_scores
 from unwaver.paired import holm
 from unwaver.rescore import read_folder
 from unwaver.result import LEADING, Result
@@ -159,12 +159,8 @@ def _sd(values: Sequence[float]) -> float | None:
 
 
 def _scores(model: Model) -> Iterator[Score]:
-    import json
-
     for run in model.runs:
-        document = json.loads((run / SCORES).read_text(encoding="utf-8"))
-        scores = [Score(**{**s, "flags": tuple(s["flags"])}) for s in document["scores"]]
-        yield from Result(scores).leading()
+        yield from Result(read_scores(run / SCORES)).leading()
 
 
 # --- paired tests -------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import Run
 from unwaver.errors import DataError, StoreFull
+from unwaver.files import read_rows
 from unwaver.loaders import library
 from unwaver.models.hf_common import folder_identity
 from unwaver.select import cases
@@ -166,4 +166,6 @@ def answers_to_test(model: Model) -> list[dict[str, Any]]:
     from unwaver.train.finetune import TEST
 
     path = model.folder / TEST
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    if not path.exists() or not path.stat().st_size:
+        return []
+    return [dict(row.cells) for row in read_rows(path, required=("task", "id", "cluster", "label", "gold"))]

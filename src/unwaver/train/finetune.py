@@ -125,10 +125,11 @@ def _made_before(setup: Setup, out: Path, seeds: Sequence[int]) -> Iterator[Made
 def _read_about(folder: Path) -> dict[str, Any]:
     """Empty where there is none that can be read."""
     try:
-        found: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return found
+    sound = isinstance(found, dict) and all(isinstance(found.get(key), dict) for key in ("setup", "scores"))
+    return found if sound else {}
 
 
 def _same_test(about: Mapping[str, Any], setup: Setup) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -146,7 +147,8 @@ def antonyms_in_wordnet(folder: Path) -> Antonyms:
         senses = []
         for offset in _senses(folder, lemma, pos):
             synset = _synset(folder, pos, offset)
-            number = [_plain(w).casefold() for w in synset.words].index(lemma.casefold()) + 1
+            words = [_plain(w).casefold() for w in synset.words]
+            number = words.index(lemma.casefold()) + 1 if lemma.casefold() in words else 0
             opposites = sorted(_opposites(folder, synset), key=lambda pair: pair[0] != number)
             senses.append(list(dict.fromkeys(word for _, word in opposites)))
         return [sense for sense in senses if sense]
@@ -158,7 +160,9 @@ def _opposites(folder: Path, synset: _Synset) -> Iterator[tuple[int, str]]:
     """(number of the word in the synset, its opposite)."""
     for sign, offset, pos, source, target in synset.pointers:
         if sign == "!":
-            yield source, _plain(_synset(folder, _as_pos(pos), offset).words[target - 1])
+            with _sound(folder / f"data.{_FILES[_as_pos(pos)]}"):
+                word = _synset(folder, _as_pos(pos), offset).words[target - 1]
+            yield source, _plain(word)
 
 
 def _as_pos(letter: str) -> Pos:
@@ -174,35 +178,46 @@ def _senses(folder: Path, lemma: str, pos: Pos) -> list[int]:
     line = _index(folder, pos).get(lemma.casefold().replace(" ", "_"))
     if line is None:
         return []
-    count = int(line.split(" ")[2])
-    return [int(offset) for offset in line.split()[-count:]]
+    with _sound(folder / f"index.{_FILES[pos]}"):
+        count = int(line.split(" ")[2])
+        return [int(offset) for offset in line.split()[-count:]]
 
 
 @cache
 def _index(folder: Path, pos: Pos) -> dict[str, str]:
-    lines = _read(folder / f"index.{_FILES[pos]}").decode().split("\n")
+    lines = _read(folder / f"index.{_FILES[pos]}").decode(errors="replace").split("\n")
     return {line.split(" ", 1)[0]: line for line in lines if line and not line.startswith(" ")}
 
 
 @cache
 def _synset(folder: Path, pos: Pos, offset: int) -> _Synset:
     data = _data(folder, pos)
-    cells = data[offset : data.index(b"\n", offset)].decode().split(" | ")[0].split()
+    cells = data[offset : data.find(b"\n", offset)].decode(errors="replace").split(" | ")[0].split()
     if not cells or cells[0] != f"{offset:08}":
         raise DataError(
             f"no synset at byte {offset}, where index.{_FILES[pos]} says there is one",
             hint="index and data files must be of one WordNet, unchanged",
             file=folder / f"data.{_FILES[pos]}",
         )
-    words_end = 4 + 2 * int(cells[3], 16)
-    pointers_at = range(words_end + 1, words_end + 1 + 4 * int(cells[words_end]), 4)
-    return _Synset(
-        tuple(cells[4:words_end:2]),
-        tuple(
-            (cells[i], int(cells[i + 1]), cells[i + 2], int(cells[i + 3][:2], 16), int(cells[i + 3][2:], 16))
-            for i in pointers_at
-        ),
-    )
+    with _sound(folder / f"data.{_FILES[pos]}"):
+        words_end = 4 + 2 * int(cells[3], 16)
+        pointers_at = range(words_end + 1, words_end + 1 + 4 * int(cells[words_end]), 4)
+        return _Synset(
+            tuple(cells[4:words_end:2]),
+            tuple(
+                (cells[i], int(cells[i + 1]), cells[i + 2], int(cells[i + 3][:2], 16), int(cells[i + 3][2:], 16))
+                for i in pointers_at
+            ),
+        )
+
+
+@contextmanager
+def _sound(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, IndexError) as error:
+        hint = "index and data files must be of one WordNet, unchanged"
+        raise DataError(f"a line cannot be read: {error}", hint=hint, file=file) from None
 
 
 @cache
