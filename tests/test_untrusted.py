@@ -20,6 +20,7 @@ import pytest
 import unwaver
 from unwaver import checked, unpack
 from unwaver.arrays import NAMES, NUMBERS, read_arrays
+from unwaver.audit import as_text
 from unwaver.errors import DataError, StoreError
 from unwaver.files import read_rows
 from unwaver.folder import read_run, read_seen
@@ -268,3 +269,21 @@ def test_zip_members_of_inspect(tmp_path: Path) -> None:
         archive.writestr("samples/1.json", io.BytesIO(b" " * (100 << 20)).getvalue())
     with pytest.raises(DataError, match="it unpacks to more than 150 times"):
         inspect._check_zip(path)
+
+
+def test_a_run_of_an_older_unwaver_lacks_counts(run: Path, tmp_path: Path) -> None:
+    """Within a version fields are added: what is new may be missing."""
+    whole = json.loads((run / "run.json").read_text())
+    old = {
+        "case": "a/b/c",
+        "model": "m",
+        "items": 1,
+        "candidates": 2,
+        "judged": 0,
+        "accepted": 0,
+        "acceptance": None,
+    }
+    old |= {"kept": 2, "distance_to_original": 0.1, "distance_among_variants": None}
+    old |= dict.fromkeys(("items_with_1", "items_with_3", "items_with_5"))
+    (tmp_path / "run.json").write_text(json.dumps({**whole, "certification": [old]}))
+    assert "2 candidates" in as_text(read_run(tmp_path)["certification"][0])

@@ -175,14 +175,14 @@ def as_text(found: Mapping[str, Any]) -> str:
     if found["judged"]:
         text += f"{100 * found['acceptance']:.1f} % of {found['judged']:,} judged were accepted, "
     text += f"{found['kept']:,} kept"
-    if found["unfinished"]:
+    if found.get("unfinished"):  # these three are not in older runs
         text += (
             f", {found['unfinished']:,} not finished by the writer at its token limit "
             f"(more: --writer-arg max_tokens={LEAST})"
         )
-    if found["refused"]:
+    if found.get("refused"):
         text += f", {found['refused']:,} refused by the writer's service"
-    if any(found["no_verdict"].values()):
+    if any(found.get("no_verdict", {}).values()):
         text += f", answers of judges that are no verdict: {in_words(found['no_verdict'])}"
     shares = [(n, found[f"items_with_{n}"]) for n in ENOUGH if found[f"items_with_{n}"] is not None]
     if shares:

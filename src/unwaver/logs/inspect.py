@@ -201,7 +201,8 @@ def _finish(sample: Any) -> str:
     limit = getattr(sample, "limit", None)
     if limit is not None and getattr(limit, "type", "") == "token":
         return "max_tokens"
-    return str(getattr(sample.output, "stop_reason", None) or "")
+    choices = getattr(sample.output, "choices", None)
+    return str(getattr(choices[0], "stop_reason", None) or "") if choices else ""
 
 
 def _split(scorer: str | None, scores: Mapping[str, Any]) -> tuple[str, str]:
