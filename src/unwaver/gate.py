@@ -346,7 +346,8 @@ def _no_value(metric: str, block: Block) -> str:
 
 def _lacking(groups: int, counts: Mapping[str, int]) -> str:
     why = in_words(counts)  # nothing where they are missing in the baseline
-    return f"{groups:,} groups have no answer{f' ({why})' if why else ''}: {what_to_do(counts)}"
+    lack = "group has no answer" if groups == 1 else "groups have no answer"
+    return f"{groups:,} {lack}{f' ({why})' if why else ''}: {what_to_do(counts)}"
 
 
 def _counts(check: Check, block: Block, counted: int) -> Check:

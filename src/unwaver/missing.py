@@ -29,7 +29,7 @@ def what_to_do(counts: Mapping[str, int]) -> str:
     if counts.get("cut"):
         return f"ask again with a higher token limit (--model-arg max_tokens={LEAST}), or add --cut keep"
     if counts.get("refused"):
-        return "the service refused to answer: leave these groups out, or ask another model"
+        return "the service refuses to answer: --allow-undecided passes without them, or ask another model"
     return "give the command of the run again"
 
 

@@ -174,7 +174,7 @@ class OpenAIModel:
             way = self.writer if self.writer and not request.choices else self
             answer = way._generate(request, stop) if way.method == "generate" else way._score(request, stop)
         except Filtered:
-            answer = Answer(text="", finish="content_filter")
+            answer = Answer(text="", finish="content_filter", usage=(0, 0))
         except Fault as fault:
             if not self._server.met and (fault.setup or (fault.refused and last and not self._known)):
                 raise ModelError(str(fault), hint=fault.hint) from None

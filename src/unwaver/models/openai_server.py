@@ -196,7 +196,7 @@ class Server:
         status, says = response.status_code, self._excerpt(body)
         message = f"{self._address} answered {status}" + (f": {says}" if says else "")
         if status in (400, 403) and is_filtered(body):
-            return Filtered(message)
+            return Filtered(message, free=True)
         no_credit = status == 429 and b"insufficient_quota" in body
         setup = status in _SETUP or no_credit
         passing = not setup and (status in _PASSING or status >= 500)
