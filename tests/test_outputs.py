@@ -116,6 +116,11 @@ REFUSED = {
     "bag of words": ("bow mine.csv --task snli --out theirs", "which unwaver did not write"),
     "summary": ("train mrpc --base nothing --train-split mine.csv --out theirs", "which unwaver did not write"),
     "study": ("study my.toml --out theirs", "which unwaver did not write"),
+    "weights": ("bow mine.csv --task snli --out weights", "which unwaver did not write"),
+    "folder": ("report r --out pictures", "Is a directory"),
+    "no folder": ("gate r --min tau=0 --junit none/gate.xml", "No such file or directory"),
+    "below a file": ("build swap --task snli --from mine.csv --out notes.txt/g.jsonl", "Not a directory"),
+    "lock": ("report r --out r/.lock", "belongs to a run"),
     "run into its input": ("run groups.jsonl --model fake/random --out .", "an input of the command"),
     "run over files": ("run own.csv --model fake/random --out theirs", "which unwaver did not write"),
     "dry run over files": ("run own.csv --model fake/random --out theirs --dry-run", "which unwaver did not write"),
@@ -137,6 +142,8 @@ def test_refused(here: Any, tmp_path: Path, case: str) -> None:
     Path("groups.jsonl").write_bytes(Path("r/groups.jsonl").read_bytes())
     Path("pictures").mkdir()
     Path("pictures/01-holiday.png").write_text("not a picture")
+    Path("weights").mkdir()
+    Path("weights/weights.npz").write_text("mine")
     Path("theirs").mkdir()
     for name in ("scores.json", "model.json", "audit.jsonl", "summary.json", "study.json"):
         Path("theirs", name).write_text('{"mine": 1}\n')
@@ -275,6 +282,16 @@ def test_a_run_beside_other_files_and_after_a_dry_run(here: Any) -> None:
         code, _, told = here("run", "own.csv", *FAKE, "--label", "yes", "--label", "no", "--out", "project", *args)
         assert code == 0, told
     assert Path("project/notes.txt").read_text() == "mine"
+
+
+def test_a_report_of_others_stays(here: Any) -> None:
+    Path("project").mkdir()
+    Path("project/report.html").write_text("<title>Mine</title>")
+    code, _, told = here("run", "sample/rte", "--model", "fake/random", "--out", "project")
+    assert code == 0, told
+    assert Path("project/report.html").read_text() == "<title>Mine</title>"
+    if "pip install" not in told:
+        assert "The report was not written" in told
 
 
 def test_refused_before_anything_is_asked(here: Any) -> None:

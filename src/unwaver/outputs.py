@@ -57,6 +57,24 @@ def check_output(
     """An error unless a file of this form may be written there."""
     if is_stream(path):
         return
+    _check_place(path)
+    _check_written(path, form, inputs=inputs, force=force, option=option)
+
+
+def _check_place(path: Path) -> None:
+    """What would stop the writing is known before the work."""
+    parent = path.resolve().parent
+    reason = ""
+    if path.is_dir():
+        reason = "Is a directory"
+    elif not parent.is_dir():
+        reason = "Not a directory" if parent.exists() else "No such file or directory"
+    if reason:
+        hint = f"make the folder {path.parent} first, or choose another" if parent != path else _ANOTHER
+        raise UsageError(f"cannot be written: {reason}", file=path, hint=hint)
+
+
+def _check_written(path: Path, form: str, *, inputs: Iterable[Path], force: bool, option: str) -> None:
     _check_run_files(path, option)
     head = _head(path)
     if head is None:
@@ -89,7 +107,7 @@ def check_folder(
     """The same for each file that a command writes into a folder: {"study.json": "study"}."""
     given = list(inputs)
     for name, form in forms.items():
-        check_output(folder / name, form, inputs=given, force=force, option=option)
+        _check_written(folder / name, form, inputs=given, force=force, option=option)
 
 
 def check_pictures(folder: Path, form: str, *, inputs: Iterable[Path], force: bool) -> None:
@@ -189,7 +207,7 @@ def _check_run_files(path: Path, option: str) -> None:
     for place in dict.fromkeys((path.parent, real.parent)):
         name = (real if place == real.parent else path).name.casefold()
         stores = [f"answers.sqlite{ending}" for ending in _ENDINGS]
-        if name in (*OF_A_RUN, *stores) and (place / "run.json").is_file():
+        if name in (*OF_A_RUN, ".lock", *stores) and (place / "run.json").is_file():
             raise UsageError(f"{option}: this file belongs to a run", file=path, hint=_ANOTHER)
     for ending in _ENDINGS:
         store = real.with_name(real.name.removesuffix(ending))

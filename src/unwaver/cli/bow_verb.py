@@ -43,7 +43,9 @@ def command(
     from unwaver.models.bow import save, train
     from unwaver.outputs import check_folder
 
-    check_folder(out, {"model.json": "bag of words"}, inputs=inputs_of("out"), force=force)
+    inputs, known = inputs_of("out"), (out / "model.json").exists()
+    check_folder(out, {"model.json": "bag of words"}, inputs=inputs, force=force)
+    check_folder(out, {} if known else {"weights.npz": "bag of words"}, inputs=inputs, force=force)
     model = train(files, task, fields=fields, share=share, seed=seed, penalty=penalty)
     save(model, out)
     click.echo(f"trained on {model.about['examples']:,} examples of {task}: unwaver run … --model bow/{out}")

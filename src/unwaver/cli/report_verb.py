@@ -95,8 +95,10 @@ def _check_output(paths: tuple[Path, ...], out: Path | None, form: str, force: b
 
 def write_report(place: Path, result: Result, quiet: bool) -> Path:
     """The page of a run that has just ended, in its folder."""
+    from unwaver.outputs import check_output
     from unwaver.report.source import of_run
 
+    check_output(place / REPORT, "html", option="the report")
     return _write_page([of_run(place, result)], place / REPORT, quiet)
 
 
