@@ -222,6 +222,67 @@ def test_no_run_costs_more_than_its_dry_run_says(files: Path, suite: str, more: 
     assert till.calls <= times * sum(entry["requests"] for entry in told["dry_run"])
 
 
+def paraphrased(files: Path, server: Server, **options: Any) -> dict[str, Any]:
+    """A run in which one model writes, another judges and a third is tested, all at one server."""
+    pairs = [f"A man sleeps {n} hours.,Someone rests {n} hours.,entailment" for n in range(5)]
+    (files / "p.csv").write_text("\n".join(["premise,hypothesis,label", *pairs]) + "\n")
+    here = {"base_url": server.url}
+    return {
+        "task": "snli", "variants": ("paraphrase",), "kind": "fooling", "k": 1, "tries": 3,
+        "writer": "openai/w", "writer_args": here, "model_args": here, "judges": ("entail=self",),
+        "out": "r", **PRICES, **options,
+    }  # fmt: skip
+
+
+class Scribe(Biller):
+    """Says what a label task wants to hear, and writes something new each time."""
+
+    def __call__(self, number: int, body: dict[str, Any], headers: dict[str, str]) -> Raw | str | None:
+        reply = super().__call__(number, body, headers)
+        assert isinstance(reply, Raw)
+        asked = body["messages"][-1]["content"]
+        text = f"Somebody rests {number} h." if asked.startswith("Rephrase") else "True"
+        reply.body["choices"][0]["message"]["content"] = text  # type: ignore[index]
+        return reply
+
+
+def test_writers_and_what_they_write_are_in_both_figures(files: Path) -> None:
+    from unwaver.config import Config
+    from unwaver.engine import Run
+
+    till = Scribe()
+    with Server(script=till) as server:
+        options = paraphrased(files, server)
+        entries = Run(Config(("p.csv",), ("openai/m",), **options)).dry()
+        assert [entry["role"] for entry in entries] == ["model", "writer"]
+        assert till.calls == 0
+        result = package.run("p.csv", "openai/m", **options)
+        most = sum(entry["cost_at_most"] for entry in entries)
+        assert 0 < till.bill <= most
+        assert till.calls <= sum(entry["requests"] for entry in entries)
+        assert result.run["spent"]["cost"] == pytest.approx(till.bill)
+        after = Run(Config(("p.csv",), ("openai/m",), **options)).dry()
+        assert all(entry["cost_expected"] is not None for entry in after)
+
+
+@pytest.mark.parametrize("cap", [0.2, 0.5, 1.0])
+def test_the_cap_holds_for_writers(files: Path, cap: float) -> None:
+    till = Scribe()
+    with Server(script=till) as server:
+        result = package.run("p.csv", "openai/m", **paraphrased(files, server, max_cost=cap))
+    assert 0 < till.bill <= cap
+    assert result.run["spent"]["cost"] == pytest.approx(till.bill)
+
+
+def test_a_writer_without_a_limit_is_refused(files: Path) -> None:
+    with Server() as server:
+        options = paraphrased(files, server, max_cost=5.0)
+        options["writer_args"] = {**options["writer_args"], "max_tokens": "none"}
+        with pytest.raises(UsageError, match="cannot hold for w"):
+            package.run("p.csv", "openai/m", **options)
+    assert not server.bodies
+
+
 # --- several processes
 
 
