@@ -65,7 +65,7 @@ class Budget:
         if worst is None:
             raise UsageError(
                 f"--max-cost cannot hold for {model.name}: its answers have no limit (max_tokens=none)",
-                hint="--model-arg max_tokens=200 (a writer: --writer-arg; an agreement, a scorer: …,max_tokens=200)",
+                hint="--model-arg max_tokens=200 (a writer: --writer-arg; a judge: …,max_tokens=200)",
             )
         if worst > self.max_cost:
             tokens_in, tokens_out = most_tokens(model, request)
