@@ -16,6 +16,7 @@ import pytest
 
 from unwaver import purse as purses
 from unwaver import worker as workers
+from unwaver.errors import UsageError
 from unwaver.models.limits import most_tokens, token_limit
 from unwaver.models.openai import open_model
 from unwaver.purse import Budget, Ledger, Purse, Spent, sharing
@@ -94,6 +95,15 @@ def test_a_model_that_says_nothing_of_limits() -> None:
     assert most_tokens(Plain(), LABELS) == (9 + 64, 16)  # type: ignore[arg-type]
     assert most_tokens(Plain(), TEXT) == (11 + 64, 64)  # type: ignore[arg-type]
     assert most_tokens(Plain(max_tokens=None), TEXT) == (11 + 64, None)  # type: ignore[arg-type]
+
+
+def test_no_limit_is_refused_unless_answers_are_free() -> None:
+    model = open_model("m", base_url="http://127.0.0.1:9/v1", max_tokens=None)
+    for price_out in (None, 2.0):
+        with pytest.raises(UsageError, match="cannot hold"):
+            Budget(max_cost=1.0, price_in=1.0, price_out=price_out).check(model, TEXT)
+    Budget(max_cost=1.0, price_in=1.0, price_out=0.0).check(model, TEXT)
+    model.close()
 
 
 # --- shared

@@ -53,7 +53,7 @@ class Budget:
     def worst(self, model: Model, request: Request) -> float | None:
         """The most that a request can cost; None where nothing limits it."""
         tokens_in, tokens_out = most_tokens(model, request)
-        if tokens_out is None and self.price_out:
+        if tokens_out is None and self.price_out != 0:  # a price that was not given is not known to be 0
             return None
         return self.cost(tokens_in, tokens_out or 0)
 
