@@ -223,6 +223,8 @@ def test_a_function_as_the_writer(unwaver: Any, place: Path) -> None:
         "fake/random",
         "--k",
         2,
+        "--writer-arg",
+        "deterministic=true",
     )
     done = unwaver(*command, "--writer", "python/writer:good", "--out", "r", "--json")
     assert done.returncode == 0, done.stderr
@@ -238,7 +240,8 @@ def test_a_function_as_the_writer(unwaver: Any, place: Path) -> None:
 def test_a_writer_that_fails_ends_with_3(unwaver: Any, place: Path) -> None:
     (place / "writer.py").write_text(WRITER)
     command = ("run", "pairs.csv", "--task", "snli", "--variants", "paraphrase", "--model", "fake/random")
-    done = unwaver(*command, "--writer", "python/writer:write", "--out", "r")
+    declared = ("--writer-arg", "deterministic=true")
+    done = unwaver(*command, "--writer", "python/writer:write", *declared, "--out", "r")
     assert done.returncode == 3, done.stderr
     assert "1 calls of the writer failed" in done.stdout + done.stderr
     texts = [i["fields"]["hypothesis"] for g in groups_in(place / "r" / "groups.jsonl") for i in g["items"]]
