@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,9 +80,12 @@ def attack(format: Format, files: dict[str, bytes], case: int, seed: int, folder
 
 
 def call(command: Command) -> Failure | None:
+    start = time.process_time()  # of this process: a busy machine is no finding
     with said() as output:
         code, error = exit_of(command)
     text = output()
+    if (took := time.process_time() - start) > SECONDS:
+        return Failure(f"took {took:.0f} s", command)
     if error is not None:
         return Failure(f"{type(error).__name__}: {error}"[:300], command, place_of(error))
     if code == 70:
