@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unwaver.files import read_rows
+from unwaver.text.refused import Refused
 from unwaver.variants.antonym import antonym
 from unwaver.variants.english import parsed
 from unwaver.variants.negate import negate
-from unwaver.variants.source import Refused, Rewriter
+from unwaver.variants.source import Rewriter
 
 FIELDS = {"snli": "hypothesis", "rte": "sentence2", "mrpc": "sentence2", "boolq": "question"}
 SENTENCES = 10_000

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from unwaver.distance import lexical_distance
 from unwaver.files import read_rows
+from unwaver.text.refused import Refused
 from unwaver.variants.english import parsed
 from unwaver.variants.rules import rules
-from unwaver.variants.source import Refused
 
 MOST_SECONDS = 10.0  # for 1,000 texts, apart from parsing
 LEAST_COVERED = 0.8  # share of texts with five or more variants

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unwaver.agree.overlap import rouge1_of as rouge1
 from unwaver.files import read_rows
 from unwaver.references import Pair, Referenced, accurate, accurate_all, contains
 from unwaver.suites import truthfulqa
+from unwaver.text.rouge import rouge1_of as rouge1
 
 Library = Callable[[str, str], float]
 TEXTS = st.text(alphabet="abAB 01.,é\n'", max_size=20)

@@ -23,9 +23,10 @@ import numpy as np
 import polars as pl
 
 from unwaver import registry
-from unwaver.agree import AGREEMENTS, Agreement, Pair
+from unwaver.agree import Agreement, Pair
 from unwaver.agree.asked import lacking
 from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
+from unwaver.catalog import AGREEMENTS
 from unwaver.errors import UsageError, near
 from unwaver.models import model_options
 from unwaver.panel import Respondent, check_requests

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from unwaver.errors import UsageError, near
 
@@ -73,6 +73,28 @@ def fraction(value: Any, where: str) -> float:
     return number
 
 
+class Bar(NamedTuple):
+    metric: str
+    at_most: bool
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.metric}{'<=' if self.at_most else '>='}{self.value:g}"
+
+
+def parse_bar(text: str) -> Bar:
+    """ "tau<=0.10" -> Bar("tau", True, 0.1); "P_C >= 85 %" -> Bar("P_C", False, 0.85)"""
+    found = re.fullmatch(r"\s*([\w@.]+?)\s*(<=?|>=?|≤|≥)\s*([0-9.]+)\s*(%?)\s*", text)
+    try:
+        value = float(found[3]) / (100 if found[4] else 1) if found else -1.0
+    except ValueError:
+        value = -1.0
+    if not found or not 0 <= value <= 1:
+        hint = "use METRIC<=NUMBER or METRIC>=NUMBER, a fraction, in quotes: --until 'tau<=0.10'"
+        raise UsageError(f"--until {text!r} is not a valid bar", hint=hint)
+    return Bar(found[1], found[2][0] in "<≤", value)
+
+
 # --- metrics that exist -------------------------------------------------------------------------------------
 
 _STATES = ("flipped", "unflipped")
@@ -101,7 +123,7 @@ _FAMILIES = re.compile(r"r_[rs]@[1-9]\d*|C_S@[01]?\.?\d+")
 
 
 def is_built_in(metric: str) -> bool:
-    from unwaver.agree import AGREEMENTS
+    from unwaver.catalog import AGREEMENTS
 
     if metric in NAMES or _FAMILIES.fullmatch(metric):
         return True
@@ -112,7 +134,7 @@ def is_built_in(metric: str) -> bool:
 def check_metrics(metrics: Iterable[str], in_run: Callable[[], set[str]]) -> None:
     """A metric that neither unwaver nor this run has is bad usage: it is a slip of the pen, not a bad model."""
     from unwaver import registry
-    from unwaver.agree import AGREEMENTS
+    from unwaver.catalog import AGREEMENTS
 
     odd = [name for name in dict.fromkeys(metrics) if name != LEADING and not is_built_in(name)]
     if not odd or set(registry.names("metrics")) != set(

@@ -59,6 +59,23 @@ METRICS = {
     "confidence": "unwaver.metrics.confidence:metrics",
 }
 
+# how free answers are compared: --agree
+AGREEMENTS = {
+    "exact": "unwaver.agree.exact:exact",
+    "normalised": "unwaver.agree.exact:normalised",
+    "numeric": "unwaver.agree.numeric:numeric",
+    "rouge1": "unwaver.agree.overlap:rouge1",
+    "bleu": "unwaver.agree.overlap:bleu",
+    "entities": "unwaver.agree.entities:entities",
+    "bertscore": "unwaver.agree.encoders:bertscore",
+    "embedding": "unwaver.agree.encoders:embedding",
+    "paraphrase": "unwaver.agree.paraphrase:paraphrase",
+    "entail": "unwaver.agree.nli:entail",
+    "contradict": "unwaver.agree.nli:contradict",
+    "bidirectional": "unwaver.agree.nli:bidirectional",
+    "judge": "unwaver.agree.judge:judge",
+}
+
 # logs of other tools, in the order in which they are tried: anything may be a table
 LOGS = {
     "lm-eval": "unwaver.logs.lm_eval:read",

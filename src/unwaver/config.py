@@ -216,7 +216,7 @@ def _check_config(c: Config) -> None:
             f"--alpha is {c.alpha:g}, expected a share between 0 and 0.5", hint="leave it out for 0.05"
         )
     if c.until is not None:
-        from unwaver.until import parse_bar
+        from unwaver.bars import parse_bar
 
         parse_bar(c.until)
     if c.limit is not None and c.sample is not None:

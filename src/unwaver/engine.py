@@ -20,12 +20,12 @@ from unwaver.console import Console
 from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.failures import Reason, Role, as_records, grouped, in_words, of_respondents
 from unwaver.models import open_judge, open_models, open_writer
-from unwaver.panel import Answers, Panel, Respondent, answers_of
+from unwaver.panel import Answers, Panel, Respondent, answers_of, frame_of
 from unwaver.purse import Budget, sharing
 from unwaver.recording import Recording
 from unwaver.render import Renderer
 from unwaver.repeats import repeats_note
-from unwaver.rescore import frame_of, scored, seen_apart, versions
+from unwaver.rescore import scored, seen_apart, versions
 from unwaver.result import Result
 from unwaver.secrets import masked, masked_settings
 from unwaver.select import Selection, select

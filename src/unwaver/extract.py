@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Context, Decimal
 from typing import Any, TypeVar
 
-from unwaver.agree.numeric import numbers
-from unwaver.agree.pairs import is_blank
 from unwaver.errors import UsageError, missing_extra, near
+from unwaver.text.normalise import is_blank
+from unwaver.text.numbers import numbers
 from unwaver.thoughts import without_thought
 
 Reader = Callable[[str], str | None]

@@ -498,7 +498,7 @@ def junit(checks: Sequence[Check], allow_undecided: bool) -> str:
 
 def _xml(text: str) -> str:
     """Without what XML cannot hold."""
-    from unwaver.show import safe
+    from unwaver.text.safe import safe
 
     return "".join(c if c not in "\ufffe\uffff" and not "\ud800" <= c <= "\udfff" else "�" for c in safe(text))
 
@@ -521,7 +521,7 @@ def markdown(checks: Sequence[Check], alpha: float) -> str:
 
 def _cell(text: str) -> str:
     """Text of data or models in a Markdown table: nothing in it is markup."""
-    from unwaver.show import safe
+    from unwaver.text.safe import safe
 
     flat = " ".join(safe(text).split())
     return "".join(f"&#{ord(c)};" if c in "|<>&`*_[]\\~!#@:" else c for c in flat)

@@ -20,8 +20,7 @@ import numpy as np
 import polars as pl
 
 from unwaver.agree import Agreement, Pair
-from unwaver.agree.overlap import rouge1_of
-from unwaver.agreeing import PairList, Values, check_same_question
+from unwaver.agreeing import PairList, Values
 from unwaver.ask import Asker
 from unwaver.block import Block, block_of
 from unwaver.config import Config
@@ -34,6 +33,7 @@ from unwaver.metrics.pairwise import agreements as compared_by
 from unwaver.panel import Respondent, answers_of
 from unwaver.references import Referenced, accurate_all, contains
 from unwaver.scoring import partition
+from unwaver.text.rouge import rouge1_of
 from unwaver.validate import called_same, confusion_at, corrected
 
 # the names under which columns are found, the first first; the last are those of the published TruthfulQA pairs
@@ -238,22 +238,15 @@ def _label(row: Row, column: str) -> float:
 
 
 def corrected_run(
-    place: Path,
+    frames: Sequence[pl.DataFrame],
     agreements: Sequence[Agreement],
     values: Mapping[str, Sequence[Directions]],
     judged: JudgedPairs,
     cut: float,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """The share of agreeing pairs of a run, seen and corrected, for each agreement that it was compared by."""
-    from unwaver.rescore import read_folder, run_folder
-
-    folder = run_folder([place])
-    if folder is None:
-        raise DataError("this is no run folder", file=place, hint="give the folder of a run of free text")
-    frames, _, config = read_folder(folder)
-    for agreement in agreements:
-        check_same_question(agreement, config.agree, place)
+    """The share of agreeing pairs in the answers of a run, seen and corrected, for each agreement that it was
+    compared by."""
     lines = [
         _corrected(block, agreement, threshold, values[agreement.name], judged, cut, seed)
         for block in map(block_of, partition(pl.concat(frames)))
@@ -262,7 +255,7 @@ def corrected_run(
     ]
     if not lines:
         hint = "unwaver run … --agree with what is validated here"
-        raise UsageError("none of these agreements was used in the run", file=place, hint=hint)
+        raise UsageError("none of these agreements was used in the run", hint=hint)
     return lines
 
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from unwaver.agree.exact import normalise
-from unwaver.agree.numeric import numbers
+from unwaver.text.normalise import normalise
+from unwaver.text.numbers import numbers
 
 
 class Referenced(NamedTuple):

@@ -13,7 +13,7 @@ from unwaver import __version__, folder
 from unwaver.config import Config, as_options, config_from
 from unwaver.errors import DataError, UsageError
 from unwaver.failures import Failed, Reason, Role, as_records, from_records, grouped, of_folder
-from unwaver.panel import Answers, answers_of
+from unwaver.panel import Answers, answers_of, frame_of
 from unwaver.result import Result
 from unwaver.state import CutMode
 from unwaver.store import Asked, Store
@@ -21,32 +21,6 @@ from unwaver.types import Group
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-def frame_of(
-    groups: Sequence[Group],
-    answers: Answers,
-    words: Mapping[tuple[str, str], Sequence[str]],
-    config: Config,
-    *,
-    model: str,
-    method: str,
-    writes: str | None = None,
-) -> pl.DataFrame:
-    from unwaver.table import table_of
-
-    return table_of(
-        groups,
-        answers,
-        words,
-        model=model,
-        method=method,
-        writes=writes,
-        replicates=config.replicates,
-        normalise=config.normalise,
-        read=config.read,
-        cut=config.cut,
-    )
 
 
 def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from unwaver import missing
 from unwaver.failures import from_records, in_words
 from unwaver.result import OF_BUCKETS, Result, method_names, of_free_text
-from unwaver.secrets import masked
 from unwaver.state import COUNTS
+from unwaver.text.safe import safe
 from unwaver.types import Group, Item, Score
 
 if TYPE_CHECKING:
@@ -23,13 +23,6 @@ COLUMNS = 8  # of the short table, before the counts of what went wrong
 # columns of words
 LEFT = ("relation", "metric", "model", "agreement", "part", "side", "id", "flags", "bar", "verdict", "is")
 ARROW = {"low": " ↓", "high": " ↑", "": ""}
-# control characters (ANSI sequences begin with one) and those that turn the direction of text
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def safe(text: str) -> str:
-    """Text that cannot steer a terminal and holds no secret: safe("a\\x1b[31mb") -> "a�[31mb"."""
-    return _UNSAFE.sub("�", masked(text))
 
 
 def percent(value: float | None) -> str:

@@ -16,7 +16,6 @@ from typing import Any, get_args
 
 import polars as pl
 
-from unwaver.agree.overlap import rouge1_of
 from unwaver.certify import Reading, counted, is_plain, reading_of
 from unwaver.columns import (
     NOWHERE,
@@ -38,6 +37,7 @@ from unwaver.groups import KINDS, expect_of
 from unwaver.read import is_settled, read_labels
 from unwaver.references import Referenced, accurate_all, contains
 from unwaver.state import NO_ANSWER, STATUSES, CutMode, Status, is_cut, status_of
+from unwaver.text.rouge import rouge1_of
 from unwaver.types import Answer, Expect, Group, Item
 
 SCHEMA: dict[str, Any] = {

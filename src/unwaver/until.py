@@ -7,12 +7,12 @@ of a wave from what was asked before; so a run that was killed goes on exactly a
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from unwaver.ask import Asker
+from unwaver.bars import parse_bar
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError, near
@@ -29,28 +29,6 @@ if TYPE_CHECKING:
 
 WAVE = 16  # groups; later a twentieth of what was asked
 Words = Mapping[tuple[str, str], Sequence[str]]
-
-
-class Bar(NamedTuple):
-    metric: str
-    at_most: bool
-    value: float
-
-    def __str__(self) -> str:
-        return f"{self.metric}{'<=' if self.at_most else '>='}{self.value:g}"
-
-
-def parse_bar(text: str) -> Bar:
-    """ "tau<=0.10" -> Bar("tau", True, 0.1); "P_C >= 85 %" -> Bar("P_C", False, 0.85)"""
-    found = re.fullmatch(r"\s*([\w@.]+?)\s*(<=?|>=?|≤|≥)\s*([0-9.]+)\s*(%?)\s*", text)
-    try:
-        value = float(found[3]) / (100 if found[4] else 1) if found else -1.0
-    except ValueError:
-        value = -1.0
-    if not found or not 0 <= value <= 1:
-        hint = "use METRIC<=NUMBER or METRIC>=NUMBER, a fraction, in quotes: --until 'tau<=0.10'"
-        raise UsageError(f"--until {text!r} is not a valid bar", hint=hint)
-    return Bar(found[1], found[2][0] in "<≤", value)
 
 
 def by_case(groups: Sequence[Group]) -> dict[str, list[Group]]:
@@ -143,7 +121,7 @@ class Until:
             raise UsageError(f"--until: {case} has no {self._bar.metric}", hint=near(self._bar.metric, usable))
 
     def _frame(self, groups: Sequence[Group], answers: Answers) -> pl.DataFrame:
-        from unwaver.rescore import frame_of
+        from unwaver.panel import frame_of
 
         return frame_of(groups, answers, self._words, self._config, model="", method="")
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.numeric import numeric
-from unwaver.agree.pairs import distinct, is_blank, spread, swap_agreement, to_compare
+from unwaver.agree.pairs import distinct, spread, swap_agreement, to_compare
+from unwaver.text.normalise import is_blank
 
 TEXTS = st.lists(
     st.sampled_from(["", " ", "\n", "x", "X", "y", "z z", "שלום", "\x00", "\u200b ", "\x00a"]) | st.none(),

@@ -12,12 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unwaver import registry
-from unwaver.agree import AGREEMENTS, Agreement, Pair
+from unwaver.agree import Agreement, Pair
 from unwaver.agree.entities import entities
-from unwaver.agree.exact import exact, normalise, normalised
-from unwaver.agree.numeric import Number, numbers, numeric
+from unwaver.agree.exact import exact, normalised
+from unwaver.agree.numeric import numeric
 from unwaver.agree.overlap import bleu, rouge1
+from unwaver.catalog import AGREEMENTS
 from unwaver.errors import UsageError
+from unwaver.text.normalise import normalise
+from unwaver.text.numbers import Number, numbers
 
 LONG = "The river rises in the hills and falls to the sea. " * 981  # 50,031 characters
 STRANGE = [

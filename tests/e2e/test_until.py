@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from waiting import FOR_EVER
 
+from unwaver.bars import Bar, parse_bar
 from unwaver.errors import UsageError
-from unwaver.until import Bar, in_order, parse_bar
+from unwaver.until import in_order
 
 # breaks about 4 % of the pairs, or 30 %, by a hash of the question; every call is written down
 MODEL = """

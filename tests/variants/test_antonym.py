@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from unwaver.errors import UsageError
+from unwaver.text.refused import Refused
 from unwaver.variants.antonym import antonym
 from unwaver.variants.lexicon import wordnet_folder
-from unwaver.variants.source import Refused, Rewrite
+from unwaver.variants.source import Rewrite
 
 pytest.importorskip("spacy")
 pytest.importorskip("lemminflect")

@@ -3,8 +3,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unwaver.calm_layout import SIGNS, calm_fields
 from unwaver.variants.compose import all_pairs, disjoint_pairs, joined, length_limit
-from unwaver.variants.render import SIGNS, calm_fields
 from unwaver.variants.swap import swapped
 
 

@@ -12,11 +12,12 @@ pytest.importorskip("lemminflect")
 
 from unwaver.errors import UsageError
 from unwaver.files import read_rows
+from unwaver.text.refused import Refused
 from unwaver.variants import lexicon
 from unwaver.variants.rules import MOST, rules
 from unwaver.variants.rules import words as word_rules
 from unwaver.variants.rules.sentence import Edit, applied, article_for
-from unwaver.variants.source import Refused, Rewrite
+from unwaver.variants.source import Rewrite
 
 
 @pytest.fixture(scope="module")

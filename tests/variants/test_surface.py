@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from unwaver.errors import UsageError
 from unwaver.tasks import Relation, built_in, plain_task
+from unwaver.text.refused import Refused
 from unwaver.types import Group, Item
 from unwaver.variants import surface
-from unwaver.variants.source import Refused, Source
+from unwaver.variants.source import Source
 from unwaver.variants.surface_english import is_english, spelling, typo_changes, word_test
 
 SNLI = built_in()["snli"]

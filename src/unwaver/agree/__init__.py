@@ -45,20 +45,3 @@ class Agreement:
     request: Callable[[Pair], Request] | None = None
     value: Callable[[Request, Answer], float | None] | None = None
     combine: Callable[[float, float], float] | None = None  # both directions -> one value, for both of them
-
-
-AGREEMENTS: Mapping[str, str] = {
-    "exact": "unwaver.agree.exact:exact",
-    "normalised": "unwaver.agree.exact:normalised",
-    "numeric": "unwaver.agree.numeric:numeric",
-    "rouge1": "unwaver.agree.overlap:rouge1",
-    "bleu": "unwaver.agree.overlap:bleu",
-    "entities": "unwaver.agree.entities:entities",
-    "bertscore": "unwaver.agree.encoders:bertscore",
-    "embedding": "unwaver.agree.encoders:embedding",
-    "paraphrase": "unwaver.agree.paraphrase:paraphrase",
-    "entail": "unwaver.agree.nli:entail",
-    "contradict": "unwaver.agree.nli:contradict",
-    "bidirectional": "unwaver.agree.nli:bidirectional",
-    "judge": "unwaver.agree.judge:judge",
-}

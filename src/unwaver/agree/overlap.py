@@ -6,12 +6,11 @@ bleu     shared runs of one to four words, with a as the output and b as the ref
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 
 from unwaver.agree import Agreement, Pair
 from unwaver.errors import missing_extra
+from unwaver.text.rouge import ANY, ENGLISH, rouge1_of
 
 
 def rouge1(*, any_script: bool = False) -> Agreement:
@@ -19,32 +18,10 @@ def rouge1(*, any_script: bool = False) -> Agreement:
     themselves. `any_script` takes words of every script instead, under the name rouge1_any."""
 
     def compare(pairs: Sequence[Pair]) -> list[float | None]:
-        return list(rouge1_of([(pair.a, pair.b) for pair in pairs], _ANY if any_script else _ENGLISH))
+        return list(rouge1_of([(pair.a, pair.b) for pair in pairs], ANY if any_script else ENGLISH))
 
     name = "rouge1_any" if any_script else "rouge1"
     return Agreement(name, True, "high", same=1.0, threshold=0.5, compare=compare)
-
-
-_ENGLISH, _ANY = re.compile(r"[a-z0-9]+"), re.compile(r"[^\W_]+")
-
-
-def rouge1_of(pairs: Sequence[tuple[str, str]], word: re.Pattern[str] = _ENGLISH) -> list[float]:
-    """To the last digit what rouge-score gives, which splits a text again for every pair it is in."""
-    words = {text: Counter(word.findall(text.lower())) for text in {text for pair in pairs for text in pair}}
-    lengths = {text: counts.total() for text, counts in words.items()}
-    return [_f_measure(_shared(words[a], words[b]), lengths[a], lengths[b]) for a, b in pairs]
-
-
-def _shared(one: Counter[str], other: Counter[str]) -> int:
-    if len(one) > len(other):
-        one, other = other, one
-    return sum(min(count, other[word]) for word, count in one.items() if word in other)
-
-
-def _f_measure(shared: int, text: int, reference: int) -> float:
-    """In the order of operations of rouge-score: the last digit decides whether two values are equal."""
-    precision, recall = shared / max(text, 1), shared / max(reference, 1)
-    return 2 * precision * recall / (precision + recall) if shared else 0.0
 
 
 def bleu() -> Agreement:

@@ -7,7 +7,6 @@ Each pair of distinct texts is compared once; identical ones are worth `Agreemen
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from unwaver.agree import Agreement, Pair
 from unwaver.stats import Floats
+from unwaver.text.normalise import is_blank
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,6 @@ class Distinct:
     def empty(self) -> int:
         """How many answers were dropped because nothing is written in them."""
         return int(np.count_nonzero(self.place < 0))
-
-
-def is_blank(text: str) -> bool:
-    """Whether nothing is written: white space, control and format characters alone ("\\u200b")."""
-    return all(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") for c in text)
 
 
 def distinct(texts: Sequence[str | None]) -> Distinct:

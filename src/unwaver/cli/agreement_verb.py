@@ -16,8 +16,10 @@ from unwaver.cli.run_verb import pairs as options_from
 from unwaver.errors import UsageError
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.console import Console
 
+    from unwaver.agree import Agreement
     from unwaver.stats import Estimate
     from unwaver.validate import Validity
 
@@ -97,7 +99,8 @@ def validate_command(
         for a in agreements
     }
     matrix: dict[str, Sequence[float | None]] = {**values, **judged.accuracies(), "people": labels}
-    corrected = corrected_run(run_path, agreements, told, judged, cut, seed) if run_path else []
+    frames = _frames(run_path, agreements) if run_path else []
+    corrected = corrected_run(frames, agreements, told, judged, cut, seed) if frames else []
     if plot and picture:
         _draw(plot, picture, matrix, path)
     document = {
@@ -114,6 +117,21 @@ def validate_command(
         print_json({"version": 1, **document})
         return
     _print(document, found, plot)
+
+
+def _frames(path: Path, agreements: Sequence[Agreement]) -> list[pl.DataFrame]:
+    """The answers of a run that was compared by the same models."""
+    from unwaver.agreeing import check_same_question
+    from unwaver.errors import DataError
+    from unwaver.rescore import read_folder, run_folder
+
+    place = run_folder([path])
+    if place is None:
+        raise DataError("this is no run folder", file=path, hint="give the folder of a run of free text")
+    frames, _, config = read_folder(place)
+    for agreement in agreements:
+        check_same_question(agreement, config.agree, path)
+    return frames
 
 
 def _check_both_sorts(labels: Sequence[float], cut: float) -> None:

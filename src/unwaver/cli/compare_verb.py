@@ -88,7 +88,8 @@ def _print(comparison: Comparison, limit: int, console: Console) -> None:
     from rich.text import Text
 
     from unwaver.compare import summary
-    from unwaver.show import print_rows, safe
+    from unwaver.show import print_rows
+    from unwaver.text.safe import safe
 
     first, second = comparison.first, comparison.second
     if first.path == second.path:

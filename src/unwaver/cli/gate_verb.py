@@ -116,7 +116,8 @@ def _print(checks: list[Check], alpha: float) -> None:
     from rich.text import Text
 
     from unwaver.gate import limits, overall
-    from unwaver.show import percent, print_rows, safe
+    from unwaver.show import percent, print_rows
+    from unwaver.text.safe import safe
 
     console = Console(highlight=False)
     several = len({(c.model, c.method) for c in checks}) > 1

@@ -101,7 +101,7 @@ def _show_failed(place: Path, items: set[str] | None, model: str, limit: int, as
         return
     from rich.console import Console
 
-    from unwaver.show import safe
+    from unwaver.text.safe import safe
 
     console = Console(highlight=False)
     for reason in reasons[:limit]:
@@ -148,7 +148,8 @@ def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
 def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
     from rich.console import Console
 
-    from unwaver.show import print_group, safe
+    from unwaver.show import print_group
+    from unwaver.text.safe import safe
 
     console = Console(highlight=False)
     several = len({model for _, model, _ in found}) > 1
@@ -164,7 +165,7 @@ def _print_remarks(remarks: Sequence[str]) -> None:
     """What a list of groups does not tell."""
     from rich.console import Console
 
-    from unwaver.show import safe
+    from unwaver.text.safe import safe
 
     console = Console(highlight=False)
     for line in remarks:

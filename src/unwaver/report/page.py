@@ -26,8 +26,9 @@ from unwaver.report.source import Source
 from unwaver.report.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
 from unwaver.secrets import masked_json
-from unwaver.show import ARROW, chance_of, count_title, percent, remarks, safe, shown_scores
+from unwaver.show import ARROW, chance_of, count_title, percent, remarks, shown_scores
 from unwaver.state import COUNTS
+from unwaver.text.safe import safe
 from unwaver.types import Figure, Score
 
 MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, before the rest is folded away

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from unwaver.report.source import Source
-from unwaver.show import ARROW, chance_of, count_title, percent, safe, shown_scores
+from unwaver.show import ARROW, chance_of, count_title, percent, shown_scores
 from unwaver.spreadsheet import guarded
 from unwaver.state import COUNTS
+from unwaver.text.safe import safe
 from unwaver.types import Score
 
 _NAMES = (

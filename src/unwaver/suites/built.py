@@ -15,9 +15,10 @@ from unwaver.own_tasks import open_task
 from unwaver.suites.common import check_case
 from unwaver.suites.from_table import read_source
 from unwaver.tasks import Task, built_in
+from unwaver.text.refused import Refused
 from unwaver.types import Group, Item, Suite
 from unwaver.variants.paraphrase import is_model, shown_writer
-from unwaver.variants.source import Build, Refused, Source, renamed
+from unwaver.variants.source import Build, Source, renamed
 
 PARAPHRASED = ("semantic", "fooling")  # the kinds that a writer makes
 

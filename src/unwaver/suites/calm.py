@@ -14,13 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from unwaver.calm_layout import calm_fields
 from unwaver.errors import DataError
 from unwaver.files import EXTENSIONS, Row, extension, read_rows
 from unwaver.loaders import Library, library
 from unwaver.suites.common import check_case, is_quoted, read_label
 from unwaver.tasks import Task, built_in
 from unwaver.types import Group, Item, Suite
-from unwaver.variants.render import calm_fields, reverse, signal
+from unwaver.variants.render import reverse, signal
 from unwaver.variants.source import Build, Source
 
 _TASKS = ("mnli", "qnli", "rte", "qqp", "mrpc", "kornli", "klue-nli", "klue-sts")

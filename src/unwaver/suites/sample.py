@@ -16,11 +16,11 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple, TypedDict
 
+from unwaver.calm_layout import COLON, SIGNS, calm_fields
 from unwaver.groups import expect_of
 from unwaver.suites.common import check_case
 from unwaver.tasks import Task, task_named
 from unwaver.types import Group, Item, Role, Suite
-from unwaver.variants.render import COLON, SIGNS, calm_fields
 
 NAME = "sample"
 CALM = "calm"

@@ -17,10 +17,11 @@ from unwaver.files import EXTENSIONS, Row, extension, read_rows, shown
 from unwaver.loaders import Library, library
 from unwaver.suites.common import check_case, is_quoted, read_label
 from unwaver.tasks import built_in
+from unwaver.text.refused import Refused
 from unwaver.types import Group, Item, Suite
 from unwaver.variants.bank import open_bank
 from unwaver.variants.paraphrase import BANK, K, paraphrase, shown_writer
-from unwaver.variants.source import Refused, Source
+from unwaver.variants.source import Source
 
 KIND = "fooling"
 CASES = dict.fromkeys(("snli", "mnli", "anli-r1", "anli-r2", "anli-r3"), (KIND,))

@@ -11,8 +11,9 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from unwaver.errors import UsageError, near
+from unwaver.text.refused import Refused
 from unwaver.types import Group
-from unwaver.variants.source import Build, Refused, Source, group_of, label_refused
+from unwaver.variants.source import Build, Source, group_of, label_refused
 
 KIND = "additive"
 CAP = 50_000

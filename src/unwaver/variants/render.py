@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from unwaver.calm_layout import COLON, SIGNS, calm_fields
 from unwaver.tasks import CALM
+from unwaver.text.refused import Refused
 from unwaver.types import Group
-from unwaver.variants.source import Build, Refused, Source, group_of, label_refused
-
-COLON = "X:"
-# X is the indicator; the order is the one of the ten variants in a group
-SIGNS = ("[X]", "{X}", "(X)", "<X>", "X;", "X#", "X!", "X@", "X~", "X-")
+from unwaver.variants.source import Build, Source, group_of, label_refused
 
 
 class Layout(NamedTuple):
@@ -45,21 +43,3 @@ def _laid_out(kind: str, variants: Sequence[Layout]) -> Build:
             yield group_of(source, kind, item.id, texts, template=CALM)
 
     return build
-
-
-def calm_fields(
-    first_indicator: str,
-    first_text: str,
-    second_indicator: str,
-    second_text: str,
-    sign: str = COLON,
-    reverse: bool = False,
-) -> dict[str, str]:
-    """calm_fields("Premise", "a", "Hypothesis", "b") -> {"first": "Premise: a", "second": "Hypothesis: b"}.
-
-    sign="[X]" -> {"first": "[Premise] a", "second": "[Hypothesis] b"}; reverse=True -> the two texts change
-    places, each with its indicator.
-    """
-    first = f"{sign.replace('X', first_indicator)} {first_text}"
-    second = f"{sign.replace('X', second_indicator)} {second_text}"
-    return {"first": second, "second": first} if reverse else {"first": first, "second": second}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from unwaver.groups import expect_of
 from unwaver.tasks import Task
+from unwaver.text.refused import Refused
 from unwaver.types import Group, Item
 
 
@@ -21,13 +22,6 @@ class Source:
     suite: str
     task: Task
     items: tuple[Item, ...]
-
-
-class Refused(NamedTuple):
-    """An item (or a text) of which no variant was made, and why: in words that stand alone in a table."""
-
-    reason: str
-    item: str = ""
 
 
 class Rewrite(NamedTuple):

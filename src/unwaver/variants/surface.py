@@ -14,8 +14,9 @@ from random import Random
 
 from unwaver.errors import UsageError
 from unwaver.tasks import OPTIONS, Task
+from unwaver.text.refused import Refused
 from unwaver.types import Group, Item
-from unwaver.variants.source import Build, Refused, Rewrite, Source, group_of, label_refused
+from unwaver.variants.source import Build, Rewrite, Source, group_of, label_refused
 from unwaver.variants.surface_english import (
     contraction_changes,
     number_changes,

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from unwaver.errors import UsageError
 from unwaver.tasks import Task
+from unwaver.text.refused import Refused
 from unwaver.types import Group, Item
-from unwaver.variants.source import Build, Refused, Source, group_of, label_refused
+from unwaver.variants.source import Build, Source, group_of, label_refused
 
 KIND = "symmetric"
 

@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 from unwaver.errors import UsageError, near
 from unwaver.tasks import Task
+from unwaver.text.refused import Refused
 from unwaver.types import Group, Item
-from unwaver.variants.source import Build, Refused, Source, group_of, label_refused
+from unwaver.variants.source import Build, Source, group_of, label_refused
 
 KIND = "transitive"
 HOWS = ("auto", "shared", "chained")
