@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from unwaver.groups import expect_of
 from unwaver.tasks import Task
-from unwaver.text.refused import Refused
+from unwaver.text.refused import Refused as Refused
 from unwaver.types import Group, Item
 
 
