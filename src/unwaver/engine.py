@@ -269,7 +269,10 @@ class Run:
             record["certification"] = self._audit(store, place)
             frames = self._rate(self._compare(frames, asker, record), asker, record)
             record["failures"] = as_records(self._failures(store))
-            recording.begin()
+            try:
+                recording.begin()
+            except StoreFull as full:  # the scores are at least shown
+                spent.stopped = spent.stopped or str(full)
         record["spent"] = asdict(spent)
         result = scored(frames, record, self.config, place)
         record["versions"].update(versions())  # scoring has brought its libraries in

@@ -33,9 +33,10 @@ class Recording:
         """The first answer of a run is there, or of a model that compares answers."""
         if self.has_begun and len(self._everyone()) == self._linked[0]:
             return
-        self.link()
         if not self.has_begun:
             self.record.update(self._make())
+        self.link()
+        if not self.has_begun:
             folder.write_run(self._place, self.record)
             self.has_begun = True
 
@@ -44,5 +45,7 @@ class Recording:
         everyone = self._everyone()
         planned = len(everyone), sum(len(respondent.plan.keys) for respondent in everyone)
         if planned != self._linked:
-            self._own.link(links(everyone))
+            rows = list(links(everyone))
+            if set(rows) != set(self._own.linked()):  # nothing new needs no space
+                self._own.link(rows)
             self._linked = planned
