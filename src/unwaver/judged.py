@@ -226,7 +226,7 @@ def _label(row: Row, column: str) -> float:
     found: Any = row.cells.get(column)
     try:
         value = float({"true": "1", "false": "0", "yes": "1", "no": "0"}.get(str(found).strip().lower(), found))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
         hint = "write 1 or 0, or a grade; leave out pairs that nobody has judged"

@@ -243,7 +243,7 @@ def draw_command(table: Path, confidence: str, count: int, seed: int, as_json: b
     for row in found:
         try:
             values.append(float(row.cells[confidence]))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             values.append(-1.0)
         if not 0 <= values[-1] <= 1:
             raise row.where.error(f'column "{confidence}": expected a number from 0 to 1', "correct it")

@@ -83,6 +83,13 @@ def _model(file: Path, date: str) -> str:
 # --- which rows, which metric -------------------------------------------------------------------------------
 
 
+def _metrics(cells: Mapping[str, Any]) -> list[str]:
+    """The names of the metrics: the log lists them, or they are the fields that are left."""
+    listed = cells.get("metrics")
+    named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    return named or [name for name in cells if name not in _FIELDS]
+
+
 def _of_one_filter(rows: Sequence[Row], options: LogOptions) -> list[Row]:
     filters = list(dict.fromkeys(str(row.cells.get("filter", "none")) for row in rows))
     chosen = filters[0] if options.filter is None else options.filter
@@ -96,9 +103,7 @@ def _of_one_filter(rows: Sequence[Row], options: LogOptions) -> list[Row]:
 
 def _metric_key(rows: Sequence[Row], options: LogOptions) -> str | None:
     """The metric that says what is right; None: there is none."""
-    first = rows[0].cells
-    names = first.get("metrics") or [k for k in first if k not in _FIELDS]
-    known = [str(n) for n in names] if isinstance(names, list) else []
+    known = _metrics(rows[0].cells)
     if options.metric_key is not None:
         if options.metric_key not in known:
             raise UsageError(
@@ -186,8 +191,7 @@ def _choice(
 ) -> _Said:
     """The most probable choice, by its text, or by its number where all choices have one text."""
     scores = [_log_likelihood(r, where) for r in cells["filtered_resps"]]
-    metrics = cells.get("metrics") or cells
-    if "acc_mutual_info" in metrics:  # the second half are the choices without the question
+    if "acc_mutual_info" in _metrics(cells):  # the second half are the choices without the question
         scores, arguments = scores[: len(scores) // 2], arguments[: len(arguments) // 2]
     texts = [str(argument[1]).strip() for argument in arguments if len(argument) > 1]
     if len(scores) != len(texts) or not scores:

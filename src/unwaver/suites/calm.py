@@ -124,7 +124,7 @@ def _is_similar(row: Row) -> bool:
     value = row.cells.get(_STS_SCORE)
     try:
         score = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         score = -1.0
     if not 0 <= score <= 5:
         raise row.where.error(f"{_STS_SCORE}: found {value!r}, expected a score from 0 to 5", hint="correct it")

@@ -126,7 +126,7 @@ def _score(row: Row) -> float:
     found = row.cells[_SCORE]
     try:
         value = float(found)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not 0 <= value <= 1:
         hint = "write the score of the paraphrase detector, or leave the row out"
