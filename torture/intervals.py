@@ -73,7 +73,7 @@ def cases() -> Iterator[Case]:
             yield of_items("all pairs of 40 items with 2 labels", pairs, level, effect)
             yield of_items("a transitive chain of 100 groups", chain, level, effect)
     for units in (5, 10, 30):
-        for level in (0.5, 0.2):
+        for level in (0.5, 0.2, 0.05):
             for correlation in (0.05, 0.3):
                 yield of_clusters(units, 10, level, correlation)
 

@@ -105,13 +105,22 @@ def _by_clusters(sums: Floats, reduce: Reduce, share: bool, seed: int, level: fl
         return Estimate(value, *binomial(units if value >= 1.0 else 0, units, level), units, "exact")
     if units < FEWEST:
         return Estimate(value, None, None, units, None)
-    if units < (FEW if alone else FEW_CLUSTERS):
-        with np.errstate(invalid="ignore", divide="ignore"):
+    few = units < (FEW if alone else FEW_CLUSTERS)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if few:
             ends = t_interval(value, reduce(sums.sum(axis=0) - sums), share, level)
-        return _estimate(value, ends, units, "t", units if share else None, level)
-    return _estimate(
-        value, bootstrap(sums, reduce, seed, level), units, "bootstrap", units if share else None, level
-    )
+        else:
+            ends = bootstrap(sums, reduce, seed, level)
+        if share and not alone and _is_rare(reduce(sums)):
+            exact = binomial(value * units, units, level)
+            ends = min(ends[0], exact[0]), max(ends[1], exact[1])
+    return _estimate(value, ends, units, "t" if few else "bootstrap", units if share else None, level)
+
+
+def _is_rare(each: Floats) -> bool:
+    """Does the value rest on a handful of clusters, the others being all 0 (or all 1)? The spread is hardly seen
+    then, and intervals would cover 89 %: at least the exact one with n = clusters is given."""
+    return min(int((each > 0).sum()), int((each < 1).sum())) < FEWEST
 
 
 def _by_items(rows: Floats, units: Ints, reduce: Reduce, share: bool, seed: int, level: float) -> Estimate:
