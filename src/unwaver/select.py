@@ -62,7 +62,21 @@ def select(
         suites[id(case.suite)] = case.suite
         if said := case.suite.notes(case.task, case.kind):
             notes[case.name] = said
+    if len(suites) > 1:
+        _check_ids(groups)
     return Selection(groups, notes, list(suites.values()))
+
+
+def _check_ids(groups: Iterable[Group]) -> None:
+    """Answers are kept by item and scored by group: two files must not call different things by one name."""
+    names: set[str] = set()
+    texts: dict[str, Any] = {}
+    for group in groups:
+        items = [(i.id, (i.task, i.template, *i.fields.items())) for i in group.items]
+        if group.id in names or any(texts.setdefault(id, text) != text for id, text in items):
+            what = f"several of the files have a group {group.id}, or an item of the same name in it"
+            raise DataError(what, hint="rename one of the files or its ids, or run them one at a time")
+        names.add(group.id)
 
 
 def cases(names: Sequence[str], options: Mapping[str, Any]) -> list[Case]:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import unwaver
 from unwaver.errors import DataError, UsageError
 from unwaver.groups import group_to_json
 from unwaver.suites import own
@@ -280,3 +281,20 @@ def test_whatever_the_file_holds_the_error_is_one_for_users(tmp_path_factory, re
         return
     assert all_groups(suite)
     assert all(suite.notes(task, kind) is not None for task, kinds in suite.cases.items() for kind in kinds)
+
+
+@pytest.mark.parametrize(
+    "names", [("x/q.csv", "y/q.csv"), ("one.jsonl", "two.jsonl"), ("one.jsonl", "three.jsonl")]
+)
+def test_files_must_not_call_different_things_by_one_name(tmp_path: Path, names: tuple[str, str]) -> None:
+    """Else the answers to one file would be taken for those to the other."""
+    for folder, what in (("x", "capital"), ("y", "colour")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "q.csv").write_text(f"original,variant\nWhich {what}?,What {what}?\n")
+    for name, group, text in (("one", "a", "red"), ("two", "a", "blue"), ("three", "b", "green")):
+        items = [{"id": f"i{n}", "text": f"{text} {n}"} for n in range(2)]
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": group, "items": items}) + "\n")
+    files = [str(tmp_path / name) for name in names]
+    with pytest.raises(DataError, match="several of the files have a group"):
+        unwaver.run(files, "fake/random", out=str(tmp_path / "run"))
+    assert unwaver.run([files[0], "sample/snli"], "fake/random", out=str(tmp_path / "run"))
