@@ -118,7 +118,7 @@ def tiny_causal(tmp_path: Path) -> Path:
 def test_a_language_model_writes_beside_labels(unwaver: Any, tmp_path: Path, tiny_causal: Path, way: str) -> None:
     """One command, one model: labels by log-probability, open questions in free text, in one table."""
     command = ["run", "sample/snli/semantic", "sample/facts", "--model", f"hf/{tiny_causal}", "--limit", 3,
-               "--device", "cpu", "--model-arg", "max_tokens=8", "--out", way]  # fmt: skip
+               "--device", "cpu", "--model-arg", "max_tokens=8", "--cut", "keep", "--out", way]  # fmt: skip
     if way == "nucleus":
         command += ["--model-arg", "temperature=0.9", "--replicates", 2]
     done = unwaver(*command, "--json")
@@ -126,7 +126,7 @@ def test_a_language_model_writes_beside_labels(unwaver: Any, tmp_path: Path, tin
     methods = {s["task"]: s["method"] for s in json.loads(done.stdout)["scores"]}
     assert methods["snli"] == "logprob"
     assert methods["facts"].startswith("generate")
-    shown = unwaver("score", way).stdout
+    shown = unwaver("score", way, env={"COLUMNS": "120"}).stdout
     assert shown.count("relation ") == 1, "one table"
     narrow = unwaver("score", way, env={"COLUMNS": "60"}).stdout
     if way == "nucleus":
