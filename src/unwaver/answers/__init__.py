@@ -1,0 +1,1 @@
+"""Answers: kept, read, and laid out as a table."""

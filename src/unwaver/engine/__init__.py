@@ -1,0 +1,1 @@
+"""A run from groups to scores, and the folder it leaves behind."""

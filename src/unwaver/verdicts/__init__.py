@@ -1,0 +1,1 @@
+"""What scores mean for a decision: runs compared, bars met or missed."""
