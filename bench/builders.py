@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unwaver.files import read_rows
-from unwaver.loaders import library
 from unwaver.suites.common import gold, task_fields
+from unwaver.suites.library import library
 from unwaver.tasks import plain_task, task_named
 from unwaver.types import Group, Item
 from unwaver.variants import surface

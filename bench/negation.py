@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unwaver.files import read_rows
+from unwaver.text.english import parsed
 from unwaver.text.refused import Refused
 from unwaver.variants.antonym import antonym
-from unwaver.variants.english import parsed
 from unwaver.variants.negate import negate
 from unwaver.variants.source import Rewriter
 

@@ -19,7 +19,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from unwaver.config import Config
-from unwaver.engine import Run
+from unwaver.engine.runs import Run
 from unwaver.models.hf import open_model
 from unwaver.types import Batch, Request
 

@@ -27,12 +27,12 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 
 import unwaver
 from unwaver.agree import Pair
-from unwaver.agreeing import PairList, parse_agreement
-from unwaver.ask import Asker
+from unwaver.agree.comparison import PairList, parse_agreement
+from unwaver.answers.store import Store
+from unwaver.asking.ask import Asker
+from unwaver.asking.panel import Respondent, answers_of
+from unwaver.engine.load import read_folder
 from unwaver.models.hf import open_model
-from unwaver.panel import Respondent, answers_of
-from unwaver.rescore import read_folder
-from unwaver.store import Store
 
 PAIRS = 600  # unordered
 REPLICATES = 8

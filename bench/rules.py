@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from unwaver.distance import lexical_distance
 from unwaver.files import read_rows
+from unwaver.text.distance import lexical_distance
+from unwaver.text.english import parsed
 from unwaver.text.refused import Refused
-from unwaver.variants.english import parsed
 from unwaver.variants.rules import rules
 
 MOST_SECONDS = 10.0  # for 1,000 texts, apart from parsing

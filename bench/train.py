@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from unwaver.loaders import library
+from unwaver.suites.library import library
 from unwaver.tasks import built_in
 from unwaver.train.base import load_classifier, load_tokenizer, open_base
 from unwaver.train.data import drawn, labelled

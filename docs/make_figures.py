@@ -20,15 +20,14 @@ from typing import Any
 import numpy as np
 
 import unwaver
-from unwaver import charts
-from unwaver.analysis.pareto import pareto
-from unwaver.block import block_of
-from unwaver.metrics import confidence
+from unwaver.engine.load import read_folder
+from unwaver.metrics import charts, confidence
+from unwaver.metrics.block import block_of
 from unwaver.metrics.pairwise import by_pair, correlations
 from unwaver.metrics.paraphrastic import accuracy_and_consistency
-from unwaver.report.pictures import bytes_of
-from unwaver.report.source import read_sources
-from unwaver.rescore import read_folder
+from unwaver.metrics.pareto import pareto
+from unwaver.reports.pictures import bytes_of
+from unwaver.reports.source import read_sources
 from unwaver.suites.truthfulqa import NO_COMMENT, references
 from unwaver.types import Figure, Score
 

@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
 import unwaver
-from unwaver.folder import read_groups
-from unwaver.rescore import read_folder
-from unwaver.scoring import broken_groups
-from unwaver.show import legend, print_group, print_result
+from unwaver.engine.folder import read_groups
+from unwaver.engine.load import read_folder
+from unwaver.metrics.score import broken_groups
+from unwaver.reports.terminal import legend, print_group, print_result
 
 PICTURES = Path(__file__).parent / "pictures"
 MODEL = "demo/smollm2"

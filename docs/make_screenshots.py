@@ -15,8 +15,8 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from unwaver.report.page import page
-from unwaver.report.source import read_sources
+from unwaver.reports.page import page
+from unwaver.reports.source import read_sources
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 400, "height": 860}

@@ -43,7 +43,7 @@ def fill(*_: object, **__: object) -> Any:
     ("place", "args", "doing"),
     [
         ("unwaver.files.read_text", ("score", "t.csv"), "reading a file"),
-        ("unwaver.scoring.estimate", ("score", "t.csv"), "computing scores"),
+        ("unwaver.metrics.score.estimate", ("score", "t.csv"), "computing scores"),
         (
             "unwaver.suites.sample.expect_of",
             ("run", "sample", "--model", "fake/random"),

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unwaver import secrets
+from unwaver.answers.store import Store
 from unwaver.config import Config
+from unwaver.engine.folder import write_whole
 from unwaver.errors import UsageError
-from unwaver.folder import write_whole
 from unwaver.secrets import (
     MASK,
     learn,
@@ -26,7 +27,6 @@ from unwaver.secrets import (
     masked_settings,
     remember,
 )
-from unwaver.store import Store
 from unwaver.types import Answer
 
 KEY = "sk-Vq83hTz0_LmXw41Rb7c"

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 import unwaver
+from unwaver.answers.labels import is_settled, read_label
+from unwaver.answers.table import complete, table_of
+from unwaver.answers.thoughts import is_open, without_thought
 from unwaver.errors import UsageError
-from unwaver.read import is_settled, read_label
-from unwaver.scoring import score_frame
+from unwaver.metrics.score import score_frame
 from unwaver.state import MISSING, is_cut, is_refused, state_of, status_of
-from unwaver.table import complete, table_of
-from unwaver.thoughts import is_open, without_thought
 from unwaver.types import Answer, Group, Item
 
 CUT = ("length", "LENGTH", "max_tokens", "MAX_TOKENS", "FinishReason.MAX_TOKENS", "model_length", "incomplete",

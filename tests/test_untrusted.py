@@ -19,13 +19,13 @@ import pytest
 
 import unwaver
 from unwaver import checked, unpack
-from unwaver.arrays import NAMES, NUMBERS, read_arrays
-from unwaver.audit import as_text
+from unwaver.answers.store import Store
+from unwaver.asking.audit import as_text
+from unwaver.engine.folder import read_run, read_seen
 from unwaver.errors import DataError, StoreError
 from unwaver.files import read_rows
-from unwaver.folder import read_run, read_seen
 from unwaver.models import predictions
-from unwaver.store import Store
+from unwaver.models.arrays import NAMES, NUMBERS, read_arrays
 
 # --- packed files -------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import unwaver
 from unwaver.stats import estimate
-from unwaver.units import merged
+from unwaver.stats.units import merged
 
 LEAST, MOST, WIDEST = 0.935, 0.998, 1.8
 Draw = Callable[[np.random.Generator], tuple[Any, Any]]

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unwaver.config import Config as Config
-    from unwaver.engine import run as run
+    from unwaver.engine.load import score as score
+    from unwaver.engine.runs import run as run
     from unwaver.errors import UnwaverError as UnwaverError
-    from unwaver.rescore import score as score
     from unwaver.result import Result as Result
     from unwaver.types import Answer as Answer
     from unwaver.types import Group as Group
@@ -39,8 +39,8 @@ _HOMES = {
     "Score": "types",
     "Suite": "types",
     "UnwaverError": "errors",
-    "run": "engine",
-    "score": "rescore",
+    "run": "engine.runs",
+    "score": "engine.load",
 }
 
 __all__ = sorted([*_HOMES, "__version__"])

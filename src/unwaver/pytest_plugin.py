@@ -50,8 +50,8 @@ class Consistency:
         """
         __tracebackhide__ = True
         import unwaver
-        from unwaver import gate
-        from unwaver.compare import sides_of
+        from unwaver.verdicts import gates as gate
+        from unwaver.verdicts.paired_runs import sides_of
 
         chosen: list[gate.Bar] = []
         if bars is not None:

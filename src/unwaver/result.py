@@ -73,12 +73,12 @@ class Result(Sequence[Score]):
         yield from blocks.values()
 
     def __str__(self) -> str:
-        from unwaver.show import as_text
+        from unwaver.reports.terminal import as_text
 
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from unwaver.show import rows
+        from unwaver.reports.terminal import rows
 
         header, *body = rows(self)
         cells = "".join(f"<th>{html.escape(c)}</th>" for c in header)

@@ -48,9 +48,9 @@ class Group:
 
     `cluster` names the connected component of groups that share an original: the unit that intervals
     resample. "" means that the group stands alone. `units` names the original items where groups are made of
-    several of them and share them in chains: intervals then resample these (see unwaver.units). `keep` is how many
-    certified variants count, the first of them; None is all. `epsilon` is an upper limit of the share of wrong
-    variants among groups made like this one.
+    several of them and share them in chains: intervals then resample these (see unwaver.stats.units). `keep` is
+    how many certified variants count, the first of them; None is all. `epsilon` is an upper limit of the share of
+    wrong variants among groups made like this one.
     """
 
     id: str
@@ -180,7 +180,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture of numbers: a Vega-Lite specification with its data inside (see unwaver.charts).
+    """A picture of numbers: a Vega-Lite specification with its data inside (see unwaver.metrics.charts).
 
     A metric's file may have `figures(blocks, scores) -> Iterator[Figure]`. Figures of one `family` stand together
     in a report; `says` is what a reader is to see, and `metric` the number whose method explains it.

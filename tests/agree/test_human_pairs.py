@@ -11,11 +11,11 @@ import pytest
 from scipy.stats import spearmanr
 
 from unwaver.agree import Pair
-from unwaver.agreeing import PairList, check_same_question, parse_agreement
-from unwaver.block import block_of
+from unwaver.agree.comparison import PairList, check_same_question, parse_agreement
+from unwaver.agree.human_pairs import JudgedPair, JudgedPairs, _corrected, read_pairs, value_of
+from unwaver.answers.table import complete
 from unwaver.errors import DataError, UsageError
-from unwaver.judged import JudgedPair, JudgedPairs, _corrected, read_pairs, value_of
-from unwaver.table import complete
+from unwaver.metrics.block import block_of
 
 ROWS = [
     {"question": "Who wrote Hamlet?", "a": "Shakespeare", "b": "It was Shakespeare", "label": 1},

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unwaver.agree.scorers import pair_request, parse_scorer, parse_scorers
 from unwaver.errors import ModelError, UsageError
-from unwaver.rating import pair_request, parse_scorer, parse_scorers
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 QUESTIONS = [
     {
         "items": [

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from unwaver.analysis.aflite import aflite
-from unwaver.drawing import round_robin, training_shares
 from unwaver.errors import UsageError
-from unwaver.linear import fit
-from unwaver.weights import confidence_bins, published_weights
+from unwaver.stats.linear import fit
+from unwaver.stats.sampling import round_robin, training_shares
+from unwaver.stats.weights import confidence_bins, published_weights
 
 
 def half_easy(rng: np.random.Generator, n: int = 600) -> tuple[np.ndarray, np.ndarray]:

@@ -12,11 +12,11 @@ import pytest
 
 import unwaver
 from unwaver.analysis.compare import compare
-from unwaver.analysis.pareto import consistency_at, front, pareto
 from unwaver.analysis.series import series
 from unwaver.analysis.split import by_column, by_partial_input, split_scores
+from unwaver.answers.table import complete
 from unwaver.errors import DataError, UsageError
-from unwaver.table import complete
+from unwaver.metrics.pareto import consistency_at, front, pareto
 
 
 def table(*answers: str, originals: str = "", **more: Any) -> pl.DataFrame:

@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 import unwaver
-from unwaver.block import block_of
+from unwaver.answers.table import complete
 from unwaver.errors import DataError
-from unwaver.table import complete
+from unwaver.metrics.block import block_of
 
 ROLES = ("original", "variant")
 

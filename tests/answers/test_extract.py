@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import no_endless_work
 
-from unwaver import extract
+from unwaver.answers import extract
+from unwaver.answers.extract import normal, reader
 from unwaver.errors import UsageError
-from unwaver.extract import normal, reader
 
 SPECS = ["text", "first_line", "last_line", "letter", "number", "json", "json:answer", r"regex:(\w+)\W*$"]
 

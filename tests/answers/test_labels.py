@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import no_endless_work
 
-from unwaver.read import match_label, read_label, read_labels
+from unwaver.answers.labels import match_label, read_label, read_labels
 from unwaver.tasks import built_in
 
 RTE = (("entailment", "not_entailment"), ("Yes", "No"))

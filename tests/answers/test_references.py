@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unwaver.answers.references import Pair, Referenced, accurate, accurate_all, contains
 from unwaver.files import read_rows
-from unwaver.references import Pair, Referenced, accurate, accurate_all, contains
 from unwaver.suites import truthfulqa
 from unwaver.text.rouge import rouge1_of as rouge1
 

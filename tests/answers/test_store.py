@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import FOR_EVER
 
+from unwaver.answers.store import Store
 from unwaver.errors import StoreError
-from unwaver.store import Store
 from unwaver.types import Answer
 
 floats = st.floats(allow_nan=False)
@@ -67,7 +67,7 @@ def test_it_survives_a_power_cut() -> None:
 WRITER = """
     import sys
     from pathlib import Path
-    from unwaver.store import Store
+    from unwaver.answers.store import Store
     from unwaver.types import Answer
     store = Store(Path(sys.argv[1]))
     for i in range(150):
@@ -132,7 +132,7 @@ def test_damaged_and_foreign_files(tmp_path: Path) -> None:
 def test_many_processes_make_one_store_at_once(tmp_path: Path) -> None:
     """Switching a new file to WAL mode does not wait by itself."""
     code = (
-        "import sys; from pathlib import Path; from unwaver.store import Store; from unwaver.types import Answer\n"
+        "import sys; from pathlib import Path; from unwaver.answers.store import Store; from unwaver.types import Answer\n"
         "store = Store(Path('s.sqlite')); store.put([(sys.argv[1], Answer(text='x'))]); store.close()"
     )
     for attempt in range(3):

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from unwaver import worker as workers
-from unwaver.ask import Asker, Plan
-from unwaver.claims import Claims, claiming, first_size, next_size
-from unwaver.store import Store
+from unwaver.answers.store import Store
+from unwaver.asking import worker as workers
+from unwaver.asking.ask import Asker, Plan
+from unwaver.asking.claims import Claims, claiming, first_size, next_size
+from unwaver.asking.worker import Worker, machine, started
 from unwaver.types import Answer, Request
-from unwaver.worker import Worker, machine, started
 
-TORTURE = Path(__file__).parent.parent / "torture" / "claims.py"
+TORTURE = Path(__file__).parents[2] / "torture" / "claims.py"
 
 
 class Model:

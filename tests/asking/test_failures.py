@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from unwaver.failures import Failed, as_records, from_records, grouped, in_short, in_words, reason_of
+from unwaver.asking.failures import Failed, as_records, from_records, grouped, in_short, in_words, reason_of
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from unwaver import purse as purses
-from unwaver import worker as workers
+from unwaver.answers.store import Store
+from unwaver.asking import purse as purses
+from unwaver.asking import worker as workers
+from unwaver.asking.purse import Budget, Ledger, Purse, Spent, sharing
+from unwaver.asking.worker import Worker, began, process
 from unwaver.errors import UsageError
 from unwaver.models.limits import most_tokens, token_limit
 from unwaver.models.openai import open_model
-from unwaver.purse import Budget, Ledger, Purse, Spent, sharing
-from unwaver.store import Store
 from unwaver.types import Request
-from unwaver.worker import Worker, began, process
 
 LABELS = Request("t", (), "Is it so?", ("a", "b"), ("yes", "no"))
 TEXT = Request("t", (), "What is it?", (), ())
@@ -196,7 +196,7 @@ def test_an_earlier_run_of_the_same_process_does_not_count(path: Path) -> None:
 
 
 def test_when_a_process_began() -> None:
-    code = "import time; time.sleep(0.3); from unwaver.worker import began; print(time.time() - began())"
+    code = "import time; time.sleep(0.3); from unwaver.asking.worker import began; print(time.time() - began())"
     age = float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
     assert age >= 0.3
     assert str(workers.started(0)) == "" or process()

@@ -12,8 +12,8 @@ import pytest
 from server import Server
 
 import unwaver
-from unwaver.folder import groups_text
-from unwaver.repeats import repeats_note
+from unwaver.asking.repeats import repeats_note
+from unwaver.engine.folder import groups_text
 from unwaver.types import Answer, Group, Item
 
 CHOICES = ("no", "yes")

@@ -248,7 +248,7 @@ class Scribe(Biller):
 
 def test_writers_and_what_they_write_are_in_both_figures(files: Path) -> None:
     from unwaver.config import Config
-    from unwaver.engine import Run
+    from unwaver.engine.runs import Run
 
     till = Scribe()
     with Server(script=till) as server:

@@ -15,12 +15,12 @@ import pytest
 from browser import Opened, launched
 
 import unwaver
-from unwaver.report.explorer import BROKEN, columns
-from unwaver.report.page import page
-from unwaver.report.source import Source, read_sources
+from unwaver.answers.table import table_of
+from unwaver.metrics.score import score_frame
+from unwaver.reports.explorer import BROKEN, columns
+from unwaver.reports.page import page
+from unwaver.reports.source import Source, read_sources
 from unwaver.result import Result
-from unwaver.scoring import score_frame
-from unwaver.table import table_of
 from unwaver.types import Answer, Group, Item
 
 pytest.importorskip("vl_convert", reason="vl-convert-python is not installed")

@@ -145,7 +145,7 @@ def test_replicates(unwaver: Any, tmp_path: Path) -> None:
 
 def test_shots_are_the_same_for_all_and_never_under_test(tmp_path: Path) -> None:
     from unwaver.config import Config
-    from unwaver.engine import Run
+    from unwaver.engine.runs import Run
 
     run = Run(Config(("sample/snli",), ("fake/random",), shots=4))
     tested = {tuple(i.fields.values()) for g in run.selection.groups for i in g.items}

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from waiting import FOR_EVER
 
+from unwaver.asking.until import in_order
 from unwaver.bars import Bar, parse_bar
 from unwaver.errors import UsageError
-from unwaver.until import in_order
 
 # breaks about 4 % of the pairs, or 30 %, by a hash of the question; every call is written down
 MODEL = """
@@ -87,7 +87,7 @@ def test_the_order_is_random_and_follows_from_the_seed(unwaver: Any, folder: Pat
 
 
 def _answered(folder: Path) -> set[str]:
-    from unwaver.rescore import read_folder
+    from unwaver.engine.load import read_folder
 
     frame = read_folder(folder)[0][0]
     return set(frame.filter(frame["status"] == "answered")["group"].to_list())

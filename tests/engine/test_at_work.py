@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from unwaver.at_work import LOCK, at_work
+from unwaver.engine.at_work import LOCK, at_work
 from unwaver.errors import UsageError
 
 RUN = ("run", "sample/snli/semantic", "--model", "fake/random", "--model-arg", "delay=0.2", "--out", "r")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unwaver.certify import Reading, counted, in_play, is_plain, needed, reading_of, standings, verdict
-from unwaver.scoring import _bounded
-from unwaver.table import table_of
+from unwaver.answers.table import table_of
+from unwaver.groups.certify import Reading, counted, in_play, is_plain, needed, reading_of, standings, verdict
+from unwaver.metrics.score import _bounded
 from unwaver.types import Answer, Group, Item, Score
 
 NLI = ("entailment", "neutral", "contradiction")

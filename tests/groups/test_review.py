@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from unwaver.audit import audit, summary
-from unwaver.certify import Reading
+from unwaver.asking.audit import audit, summary
+from unwaver.engine.folder import read_kept, write_audit
 from unwaver.errors import DataError
-from unwaver.folder import read_kept, write_audit
-from unwaver.review import counting, read_sheet, reviewed, sheet, unknown_ids
+from unwaver.groups.certify import Reading
+from unwaver.groups.review import counting, read_sheet, reviewed, sheet, unknown_ids
 from unwaver.types import Group, Item
 from unwaver.variants.judges import parse_judge, with_candidates
 from unwaver.variants.source import Rewrite

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from unwaver.scoring import score_frame
-from unwaver.table import complete
+from unwaver.answers.table import complete
+from unwaver.metrics.score import score_frame
 from unwaver.types import Score
 
 

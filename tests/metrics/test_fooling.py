@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unwaver
-from unwaver.block import block_of
+from unwaver.answers.table import complete
 from unwaver.metrics import fooling
-from unwaver.table import complete
+from unwaver.metrics.block import block_of
 
 QUICK = settings(deadline=None, max_examples=40)
 E, N, C = NLI = ("entailment", "neutral", "contradiction")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import unwaver
 from unwaver.agree import Pair
-from unwaver.agreeing import Comparison, chosen, parse_agreement
-from unwaver.block import block_of
+from unwaver.agree.comparison import Comparison, chosen, parse_agreement
+from unwaver.answers.table import complete, table_of
 from unwaver.errors import UsageError
+from unwaver.metrics.block import block_of
 from unwaver.metrics.pairwise import _clusters, _entropy, _majority
-from unwaver.scoring import score_frame
-from unwaver.table import complete, table_of
+from unwaver.metrics.score import score_frame
 from unwaver.types import Answer, Group, Item, Score
 
 

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unwaver
+from unwaver.answers.table import complete
 from unwaver.errors import DataError
-from unwaver.report.verdict import verdicts
-from unwaver.scoring import broken_groups, score_frame
-from unwaver.table import complete
+from unwaver.metrics.score import broken_groups, score_frame
+from unwaver.reports.verdict import verdicts
 from unwaver.types import Score
 
 

@@ -17,7 +17,7 @@ pytest.importorskip("transformers")
 import tiny
 import torch
 
-from unwaver.ask import key_maker
+from unwaver.asking.ask import key_maker
 from unwaver.errors import ModelError
 from unwaver.models.hf_causal import CausalLM, causal_lm
 from unwaver.models.hf_prefix import Scorer, Want, attention_window

@@ -19,11 +19,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from unwaver.answers.store import Store
 from unwaver.errors import ModelError
 from unwaver.models import openai
 from unwaver.models.openai_replies import LEAST, Fault, chat_answer, retry_after, scored
 from unwaver.models.openai_server import LONGEST_BODY
-from unwaver.store import Store
 from unwaver.types import Answer, Request
 from unwaver.unpack import BARE, STEP, ZLIB, inflated
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from unwaver import registry
-from unwaver.ask import key_maker
+from unwaver.asking.ask import key_maker
 from unwaver.errors import ModelError, UsageError
 from unwaver.models import openai
 from unwaver.models.openai import PROBES

@@ -14,7 +14,7 @@ import pytest
 
 from unwaver.errors import DataError
 from unwaver.logs import paranlu as log
-from unwaver.scoring import score_frame
+from unwaver.metrics.score import score_frame
 from unwaver.suites import paranlu as suite
 from unwaver.types import Score
 

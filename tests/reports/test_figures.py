@@ -12,15 +12,15 @@ import polars as pl
 import pytest
 
 import unwaver
-from unwaver import charts
-from unwaver.block import block_of
+from unwaver.answers.table import complete
+from unwaver.metrics import charts
+from unwaver.metrics.block import block_of
 from unwaver.metrics.pairwise import correlations
-from unwaver.report.page import all_figures
-from unwaver.report.pictures import _clean, inline_svg
-from unwaver.report.source import Source, read_sources
+from unwaver.metrics.score import partition, score_frame
+from unwaver.reports.page import all_figures
+from unwaver.reports.pictures import _clean, inline_svg
+from unwaver.reports.source import Source, read_sources
 from unwaver.result import Result
-from unwaver.scoring import partition, score_frame
-from unwaver.table import complete
 from unwaver.types import Figure
 
 pytest.importorskip("vl_convert", reason="vl-convert-python is not installed")

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import unwaver
-from unwaver.report.explorer import BROKEN, HELD, MISSING, NOT_APPLICABLE, columns
-from unwaver.report.methods import METHODS, method_of, repeat_commands, slug
-from unwaver.report.page import escaped, packed, tag
-from unwaver.report.source import Source, read_sources
-from unwaver.report.tables import as_csv, latex, markdown
+from unwaver.answers.table import complete
+from unwaver.metrics.score import broken_groups, score_frame
+from unwaver.reports.explorer import BROKEN, HELD, MISSING, NOT_APPLICABLE, columns
+from unwaver.reports.methods import METHODS, method_of, repeat_commands, slug
+from unwaver.reports.page import escaped, packed, tag
+from unwaver.reports.source import Source, read_sources
+from unwaver.reports.tables import as_csv, latex, markdown
 from unwaver.result import Result
-from unwaver.scoring import broken_groups, score_frame
-from unwaver.table import complete
 
 
 def source(rows: Any) -> Source:

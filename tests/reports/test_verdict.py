@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unwaver
-from unwaver.report.verdict import Verdict, headline, one_in, verdict, verdicts
+from unwaver.reports.verdict import Verdict, headline, one_in, verdict, verdicts
 from unwaver.result import Result
 from unwaver.types import Score
 

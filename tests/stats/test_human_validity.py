@@ -14,7 +14,7 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from unwaver.errors import DataError
-from unwaver.validate import (
+from unwaver.stats.human_validity import (
     Confusion,
     auc,
     best_threshold,

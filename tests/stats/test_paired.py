@@ -12,8 +12,8 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from unwaver.paired import DRAWS, _interval, difference, holm, mcnemar, permutation
 from unwaver.stats import binomial, mean
+from unwaver.stats.paired import DRAWS, _interval, difference, holm, mcnemar, permutation
 
 
 def clustered(rng: np.random.Generator, units: int, largest: int = 4) -> tuple[np.ndarray, ...]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from unwaver.sequential import FRACTIONS, Seen, by_cluster, interval, log_capital, seen, verdict
-from unwaver.until import WAVE
+from unwaver.asking.until import WAVE
+from unwaver.stats.sequential import FRACTIONS, Seen, by_cluster, interval, log_capital, seen, verdict
 
 ALPHA = 0.05
 
@@ -56,7 +56,7 @@ def test_the_bet_is_fair_with_clusters_that_do_not_all_apply() -> None:
 
 
 def looks(n: int) -> np.ndarray:
-    """When a run of n groups looks: after each wave, as unwaver.until does."""
+    """When a run of n groups looks: after each wave, as unwaver.asking.until does."""
     ends = [0]
     while ends[-1] < n:
         ends.append(min(n, ends[-1] + max(WAVE, ends[-1] // 20)))
@@ -158,9 +158,9 @@ def test_which_metrics_are_means() -> None:
     """Those that are say of what: its mean is the value. The others say nothing."""
     import polars as pl
 
-    from unwaver.block import block_of
-    from unwaver.scoring import measured
-    from unwaver.table import complete
+    from unwaver.answers.table import complete
+    from unwaver.metrics.block import block_of
+    from unwaver.metrics.score import measured
 
     rows = [
         {"group": g, "kind": "bucket", "expect": "bucket", "role": "variant", "label": label, "gold": "y"}

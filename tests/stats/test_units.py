@@ -15,10 +15,10 @@ import unwaver
 from unwaver.errors import UsageError
 from unwaver.files import Where
 from unwaver.groups import group_from_json, group_to_json, share_items, with_clusters
-from unwaver.paired import difference
 from unwaver.stats import binomial, estimate
+from unwaver.stats.paired import difference
+from unwaver.stats.units import components, count_units, disjoint_groups, item_draws, merged
 from unwaver.types import Group, Item
-from unwaver.units import components, count_units, disjoint_groups, item_draws, merged
 
 
 def test_items_that_are_always_together_are_one_unit() -> None:

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 import unwaver
-from unwaver import engine, registry
-from unwaver.certify import Reading, standings
+from unwaver import registry
+from unwaver.asking.paraphraser import clean
 from unwaver.config import Config
-from unwaver.engine import Run
+from unwaver.engine import runs as engine
+from unwaver.engine.folder import read_groups, read_groups_file
+from unwaver.engine.runs import Run
 from unwaver.errors import DataError, UnwaverError, UsageError
-from unwaver.folder import read_groups, read_groups_file
+from unwaver.groups.certify import Reading, standings
 from unwaver.suites import built, own
 from unwaver.types import Answer
-from unwaver.writing import clean
 
 PAIRS = """id,premise,hypothesis,label
 a,A man sleeps on a bench.,A man is resting.,entailment

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from unwaver import loaders
 from unwaver.errors import DataError
-from unwaver.loaders import Home, homes, library
+from unwaver.suites import library as loaders
+from unwaver.suites.library import Home, homes, library
 
 TABLE = b"premise\thypothesis\tlabel\na\tb\t0\n"
 OTHER = TABLE.replace(b"0", b"1")

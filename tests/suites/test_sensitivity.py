@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import unwaver
+from unwaver.engine.folder import read_groups
 from unwaver.errors import DataError, UsageError
-from unwaver.folder import read_groups
 from unwaver.suites import sensitivity
 from unwaver.types import Answer
 
@@ -138,7 +138,7 @@ def test_two_models_and_their_averages(data, tmp_path):
 
 
 def test_an_independent_judge_is_asked_once_for_all_models(data, tmp_path, monkeypatch):
-    from unwaver import engine
+    from unwaver.engine import runs as engine
 
     judge, models = Counting("judge"), [Counting("one"), Counting("other", word="the")]
     monkeypatch.setattr(engine, "open_judge", lambda config, name: judge)
@@ -153,7 +153,7 @@ def test_an_independent_judge_is_asked_once_for_all_models(data, tmp_path, monke
 
 
 def test_a_judge_that_fails_makes_groups_fail(data, tmp_path, monkeypatch):
-    from unwaver import engine
+    from unwaver.engine import runs as engine
     from unwaver.models.fake import open_model
 
     monkeypatch.setattr(engine, "open_judge", lambda config, name: open_model("fake/constant", fail=0.5))
@@ -172,7 +172,7 @@ def test_bars(data, tmp_path):
     records = jsonl(tmp_path / "r" / "audit.jsonl")
     refused = [r for r in records if any(x.startswith(("distance", "length")) for x in r["reasons"])]
     assert 0 < len(refused) < len(records)
-    from unwaver.distance import lexical_distance
+    from unwaver.text.distance import lexical_distance
 
     for r in records:
         far = lexical_distance(r["original"], r["variant"])

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unwaver.analysis.paraphrases import distances, read_annotations
-from unwaver.distance import cosine_similarity, jaccard_distance, lexical_distance, word_distance, words
 from unwaver.errors import DataError
 from unwaver.suites import paranlu
+from unwaver.text.distance import cosine_similarity, jaccard_distance, lexical_distance, word_distance, words
 from unwaver.types import Group, Item
 
 TABLE_6 = {"anli": 35.3, "snli": 34.4, "atomic": 36.9, "social": 40.0}

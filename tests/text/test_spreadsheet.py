@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from unwaver.files import Where
 from unwaver.groups import group_from_json
-from unwaver.review import read_sheet, sheet
-from unwaver.spreadsheet import guarded, read, written
+from unwaver.groups.review import read_sheet, sheet
+from unwaver.text.spreadsheet import guarded, read, written
 
 SIGNS = "=+-@\t\r\n＝＋－＠"
 HIDDEN = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\x00\x1b\x7f\x85\u2028\U000e0041"

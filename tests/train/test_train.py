@@ -22,16 +22,16 @@ pytest.importorskip("transformers")
 import tiny_encoder
 
 import unwaver
+from unwaver.engine.folder import read_groups
 from unwaver.errors import ModelError, StoreFull, UsageError
-from unwaver.folder import read_groups
 from unwaver.models.hf import open_model
 from unwaver.models.hf_common import folder_identity
+from unwaver.models.trained import in_form, read_trained
 from unwaver.tasks import built_in
 from unwaver.train import finetune
 from unwaver.train.finetune import Made, train
 from unwaver.train.rows import lines_of_test, request
 from unwaver.train.setup import Setup
-from unwaver.trained import in_form, read_trained
 from unwaver.types import Item
 
 MRPC = built_in()["mrpc"]
@@ -301,9 +301,9 @@ def test_the_form_is_stored_and_used(base: str, tables: Path, tmp_path: Path) ->
     made = train(setup(base, tables, "mrpc", form={"*": "calm"}, epochs=1), tmp_path / "calm", [0])
     model = open_model(str(made[0].folder), device="cpu")
     item = pair("the man runs", "the man sits")
+    from unwaver.asking.render import Renderer
     from unwaver.config import Config
-    from unwaver.render import Renderer
-    from unwaver.select import Selection
+    from unwaver.suites.select import Selection
 
     render = Renderer(Selection([], {}), Config(("x",), ()))
     assert render(item, model).segments == ("Sentence1: the man runs", "Sentence2: the man sits")

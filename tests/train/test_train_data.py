@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unwaver.errors import DataError, UsageError
-from unwaver.loaders import Library
 from unwaver.suites.from_table import read_source
+from unwaver.suites.library import Library
 from unwaver.tasks import built_in
 from unwaver.train.data import Labelled, drawn, held_out, key_of, labelled
 from unwaver.train.recipes import NAMES, recipe_for

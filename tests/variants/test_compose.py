@@ -3,7 +3,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unwaver.calm_layout import SIGNS, calm_fields
+from unwaver.tasks.calm_layout import SIGNS, calm_fields
 from unwaver.variants.compose import all_pairs, disjoint_pairs, joined, length_limit
 from unwaver.variants.swap import swapped
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unwaver.certify import Reading, standings
 from unwaver.errors import UsageError
+from unwaver.groups.certify import Reading, standings
 from unwaver.types import Group, Item
 from unwaver.variants.judges import Judge, judges_for, parse_judge, refused_by, with_candidates
 from unwaver.variants.source import Rewrite, renamed

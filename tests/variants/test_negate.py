@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from unwaver.errors import UsageError
 from unwaver.tasks import task_named
+from unwaver.text.english import Edit, article, edited, parsed, refusal
 from unwaver.text.refused import Refused
 from unwaver.types import Item
-from unwaver.variants.english import Edit, article, edited, parsed, refusal
 from unwaver.variants.negate import negate
 from unwaver.variants.source import Source, paired
 

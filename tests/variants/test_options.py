@@ -5,10 +5,10 @@ import json
 import pytest
 
 import unwaver
+from unwaver.answers.labels import read_label
 from unwaver.errors import UsageError
 from unwaver.files import read_rows
 from unwaver.groups import group_from_json, group_to_json
-from unwaver.read import read_label
 from unwaver.suites import own
 from unwaver.tasks import OPTIONS, built_in, options_form, plain_task, prompt_of, segments_of, with_template
 from unwaver.types import Group, Item

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unwaver.calm_layout import SIGNS
 from unwaver.errors import UsageError
 from unwaver.groups import group_to_json
 from unwaver.suites import own
 from unwaver.tasks import Relation, built_in, plain_task, prompt_of, segments_of
+from unwaver.tasks.calm_layout import SIGNS
 from unwaver.text.refused import Refused
 from unwaver.types import Group, Item
 from unwaver.variants.compose import additive

@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binomtest
-from test_compare import write
+from test_paired_runs import write
 
 import unwaver
 from unwaver.bars import is_built_in
-from unwaver.compare import sides_of
 from unwaver.errors import DataError, UsageError
-from unwaver.gate import Bar, Check, bar_from, gate, junit, markdown, overall, read_bars
+from unwaver.verdicts.gates import Bar, Check, bar_from, gate, junit, markdown, overall, read_bars
+from unwaver.verdicts.paired_runs import sides_of
 
 
 def checks_of(path: Path, *bars: Bar, baseline: Path | None = None, **options: Any) -> list[Check]:

@@ -12,8 +12,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 import unwaver as package
-from unwaver.compare import compare, pairs_of, sides_of, summary
 from unwaver.errors import DataError, UsageError
+from unwaver.verdicts.paired_runs import compare, pairs_of, sides_of, summary
 
 
 def write(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from unwaver.agree import Pair
-from unwaver.read import read_label
+from unwaver.answers.labels import read_label
+from unwaver.answers.table import reading_status, softmax
 from unwaver.state import NO_ANSWER, Status, is_cut
-from unwaver.table import reading_status, softmax
 from unwaver.tasks import prompt_of, segments_of, task_named
 from unwaver.types import Answer, Item, Request
 

@@ -26,10 +26,10 @@ from unwaver import registry
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.asked import lacking
 from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
+from unwaver.asking.panel import Respondent, check_requests
 from unwaver.catalog import AGREEMENTS
 from unwaver.errors import UsageError, near
 from unwaver.models import model_options
-from unwaver.panel import Respondent, check_requests
 from unwaver.secrets import masked, masked_settings
 from unwaver.stats import estimate
 from unwaver.types import Answer, Group, Model, Request

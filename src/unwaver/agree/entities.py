@@ -13,7 +13,7 @@ from typing import Any
 
 from unwaver.agree import Agreement, Pair
 from unwaver.errors import UsageError
-from unwaver.variants.english import INSTALL, installed
+from unwaver.text.english import INSTALL, installed
 
 LONGEST = 100_000  # characters: of longer texts only the beginning is read
 

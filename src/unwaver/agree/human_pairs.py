@@ -20,21 +20,21 @@ import numpy as np
 import polars as pl
 
 from unwaver.agree import Agreement, Pair
-from unwaver.agreeing import PairList, Values
-from unwaver.ask import Asker
-from unwaver.block import Block, block_of
+from unwaver.agree.comparison import PairList, Values
+from unwaver.answers.references import Referenced, accurate_all, contains
+from unwaver.asking.ask import Asker
+from unwaver.asking.failures import grouped, in_words, of_respondents
+from unwaver.asking.panel import Respondent, answers_of
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import DataError, UsageError, near
-from unwaver.failures import grouped, in_words, of_respondents
 from unwaver.files import Row, read_rows, shown
+from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.pairwise import agreeing_shares
 from unwaver.metrics.pairwise import agreements as compared_by
-from unwaver.panel import Respondent, answers_of
-from unwaver.references import Referenced, accurate_all, contains
-from unwaver.scoring import partition
+from unwaver.metrics.score import partition
+from unwaver.stats.human_validity import called_same, confusion_at, corrected
 from unwaver.text.rouge import rouge1_of
-from unwaver.validate import called_same, confusion_at, corrected
 
 # the names under which columns are found, the first first; the last are those of the published TruthfulQA pairs
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -83,9 +83,9 @@ class JudgedPairs:
         self, agreement: Agreement, place: Path, device: str | None = None, console: Console | None = None
     ) -> list[Directions]:
         """The values of each pair. What a model says is kept in the store at `place`: nothing is asked twice."""
-        from unwaver.claims import claiming
+        from unwaver.answers.store import Store
+        from unwaver.asking.claims import claiming
         from unwaver.models import open_judge
-        from unwaver.store import Store
 
         speak = console or Console()
         work = PairList(agreement, self.to_compare(agreement), self.texts)

@@ -22,10 +22,10 @@ import polars as pl
 
 from unwaver import registry
 from unwaver.agree.asked import chosen, lacking
+from unwaver.answers.references import Referenced, accurate_all
+from unwaver.asking.panel import Respondent
 from unwaver.errors import UsageError
 from unwaver.models import model_options
-from unwaver.panel import Respondent
-from unwaver.references import Referenced, accurate_all
 from unwaver.state import NO_ANSWER
 from unwaver.types import Answer, Group, Item, Request
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unwaver.errors import UsageError
-from unwaver.linear import fit
 from unwaver.stats import Floats, Ints
+from unwaver.stats.linear import fit
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from unwaver.block import Block, Metric, block_of
+from unwaver.answers.table import BLOCK
 from unwaver.errors import DataError
+from unwaver.metrics.block import Block, Metric, block_of
 from unwaver.metrics.paraphrastic import metrics
 from unwaver.stats import Floats, bootstrap, mean
-from unwaver.table import BLOCK
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from typing import Any
 
 from unwaver.analysis.trees import syntactic_distance
 from unwaver.checked import is_number
-from unwaver.distance import cosine_similarity, jaccard_distance, lexical_distance
 from unwaver.errors import DataError
 from unwaver.files import read_rows, shown
+from unwaver.text.distance import cosine_similarity, jaccard_distance, lexical_distance
 from unwaver.types import Group, Item
 
 Annotations = Mapping[tuple[str, str], Mapping[str, Any]]  # (item, field) -> tree, vector

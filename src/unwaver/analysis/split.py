@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from unwaver.block import block_of
+from unwaver.answers.table import SCHEMA
 from unwaver.errors import DataError, UsageError, near
-from unwaver.scoring import score_frame
-from unwaver.table import SCHEMA
+from unwaver.metrics.block import block_of
+from unwaver.metrics.score import score_frame
 from unwaver.types import Score
 
 LIKELY, UNLIKELY = "likely", "unlikely"

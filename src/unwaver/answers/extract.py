@@ -9,7 +9,7 @@ r"""Reading an answer out of what a model wrote, by a short name of how:
     regex:PATTERN   the last match: its first group, or all of it where there is none
 
 None is unreadable: what is looked for is not there, is empty, or two letters are. A thought (<think>…</think>) is
-cut off first; one without an end is unreadable as a whole. Label words are read elsewhere (unwaver.read).
+cut off first; one without an end is unreadable as a whole. Label words are read in unwaver.answers.labels.
 
     reader("number")("<think>6 or 7?</think>It is 7.") -> "7"
 """
@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Context, Decimal
 from typing import Any, TypeVar
 
+from unwaver.answers.thoughts import without_thought
 from unwaver.errors import UsageError, missing_extra, near
 from unwaver.text.normalise import is_blank
 from unwaver.text.numbers import numbers
-from unwaver.thoughts import without_thought
 
 Reader = Callable[[str], str | None]
 Found = TypeVar("Found")

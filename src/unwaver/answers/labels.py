@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from unwaver.thoughts import is_open, without_thought
+from unwaver.answers.thoughts import is_open, without_thought
 
 # Underscores part words, apostrophes do not: "not_entailment" is two words, "isn't" is one.
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

@@ -52,7 +52,7 @@ Asked = tuple[int, str, int, str]  # model number, item id, replicate, key
 class Store:
     def __init__(self, path: Path, *, read_only: bool = False, any_thread: bool = False):
         self.path, self._read_only = path, read_only
-        self.has_claims = False  # several processes ask at once: see unwaver.claims
+        self.has_claims = False  # several processes ask at once: see unwaver.asking.claims
         with self._explained():
             if read_only:
                 self._db = sqlite3.connect(_read_only(path), uri=True, timeout=BUSY_SECONDS)

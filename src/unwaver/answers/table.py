@@ -16,8 +16,7 @@ from typing import Any, get_args
 
 import polars as pl
 
-from unwaver.certify import Reading, counted, is_plain, reading_of
-from unwaver.columns import (
+from unwaver.answers.columns import (
     NOWHERE,
     Origin,
     as_text,
@@ -30,12 +29,13 @@ from unwaver.columns import (
     truths,
     wholes,
 )
+from unwaver.answers.extract import reader as text_reader
+from unwaver.answers.labels import is_settled, read_labels
+from unwaver.answers.references import Referenced, accurate_all, contains
 from unwaver.errors import DataError, UsageError, near
-from unwaver.extract import reader as text_reader
 from unwaver.files import Where, read_rows, shown
 from unwaver.groups import KINDS, expect_of
-from unwaver.read import is_settled, read_labels
-from unwaver.references import Referenced, accurate_all, contains
+from unwaver.groups.certify import Reading, counted, is_plain, reading_of
 from unwaver.state import NO_ANSWER, STATUSES, CutMode, Status, is_cut, status_of
 from unwaver.text.rouge import rouge1_of
 from unwaver.types import Answer, Expect, Group, Item
@@ -159,8 +159,8 @@ def reader(
 ) -> Callable[[Item, int], Reading]:
     """How the answers about items read. A judge is asked once, however many replicates there are.
 
-    `read` says what of a free text is the answer: see unwaver.extract. `cut` is about the models under test: what
-    a judge did not finish is never a verdict.
+    `read` says what of a free text is the answer: see unwaver.answers.extract. `cut` is about the models under
+    test: what a judge did not finish is never a verdict.
     """
     extract = text_reader(read)
 

@@ -15,9 +15,9 @@ from math import inf
 from typing import Any
 from uuid import uuid4
 
-from unwaver.claims import Claims
-from unwaver.purse import Budget, Ledger, Purse, Spent
-from unwaver.store import Store
+from unwaver.answers.store import Store
+from unwaver.asking.claims import Claims
+from unwaver.asking.purse import Budget, Ledger, Purse, Spent
 from unwaver.types import Answer, Group, Item, Model, Request
 
 KEY_VERSION = 1

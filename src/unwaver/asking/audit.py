@@ -7,8 +7,8 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from unwaver.certify import WHY, Read, in_play, standings, verdict
-from unwaver.missing import LEAST, in_words
+from unwaver.groups.certify import WHY, Read, in_play, standings, verdict
+from unwaver.metrics.missing import LEAST, in_words
 from unwaver.types import Group, Item
 from unwaver.variants.judges import Judge, refused_by
 
@@ -121,7 +121,7 @@ def _verdict(question: Item, read: Read) -> dict[str, Any]:
 def summary(groups: Sequence[Group], read: Read, unfinished: Sequence[Unfinished] = ()) -> dict[str, Any]:
     """Acceptance, lexical diversity and how many items have enough variants; of the groups in play. What a writer
     or a judge did not finish is counted apart: it is neither a candidate nor a no."""
-    from unwaver.distance import lexical_distance
+    from unwaver.text.distance import lexical_distance
 
     judged = [group for group in groups if has_candidates(group) and in_play(group, read)]
     kept: list[list[str]] = []

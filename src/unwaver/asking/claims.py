@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from unwaver.answers.store import Store
+from unwaver.asking.worker import Worker
 from unwaver.errors import StoreError
-from unwaver.store import Store
 from unwaver.types import Model
-from unwaver.worker import Worker
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, worker TEXT NOT NULL) WITHOUT ROWID"
 MOST = 4096  # requests that are claimed at once

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from unwaver.panel import Respondent
-    from unwaver.store import Asked, Store
+    from unwaver.answers.store import Asked, Store
+    from unwaver.asking.panel import Respondent
 
 Role = Literal["model", "judge", "agreement", "scorer", "writer"]
 MOST = 3  # reasons of one model that are shown beside the scores

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from unwaver.ask import Plan, Render, key_maker, make_plan
-from unwaver.certify import Read, Reading, is_plain, needed
+from unwaver.answers.store import Store
+from unwaver.asking.ask import Plan, Render, key_maker, make_plan
 from unwaver.config import Config
+from unwaver.groups.certify import Read, Reading, is_plain, needed
 from unwaver.state import CutMode
-from unwaver.store import Store
 from unwaver.types import Answer, Group, Item, Model, Request
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Panel:
         self, tested: Respondent | None, store: Store, words: Mapping[tuple[str, str], Sequence[str]]
     ) -> list[Read]:
         """How that reads, one function for each replicate."""
-        from unwaver.table import reader
+        from unwaver.answers.table import reader
 
         told = reader(self.answers(tested, store), words, self._normalise, cut=self._cut)
 
@@ -198,7 +198,7 @@ def frame_of(
     method: str,
     writes: str | None = None,
 ) -> pl.DataFrame:
-    from unwaver.table import table_of
+    from unwaver.answers.table import table_of
 
     return table_of(
         groups,

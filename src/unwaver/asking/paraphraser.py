@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Literal
 
-from unwaver.ask import key_maker
-from unwaver.audit import Unfinished
-from unwaver.certify import Read, in_play, standings
+from unwaver.answers.store import Store
+from unwaver.asking.ask import key_maker
+from unwaver.asking.audit import Unfinished
+from unwaver.asking.panel import Panel, Respondent
+from unwaver.asking.render import Renderer
 from unwaver.config import Config
-from unwaver.panel import Panel, Respondent
-from unwaver.render import Renderer
+from unwaver.groups.certify import Read, in_play, standings
 from unwaver.state import state_of
-from unwaver.store import Store
 from unwaver.types import Answer, Group, Model, Request
 from unwaver.variants.judges import Judge, judges_for, with_candidates
 from unwaver.variants.paraphrase import K

@@ -14,11 +14,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
 
+from unwaver.answers.store import Store
+from unwaver.asking.worker import Worker, began, process
 from unwaver.errors import UsageError
 from unwaver.models.limits import most_tokens
-from unwaver.store import Store
 from unwaver.types import Model, Request
-from unwaver.worker import Worker, began, process
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS spending (

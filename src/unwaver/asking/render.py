@@ -7,9 +7,9 @@ from pathlib import Path
 
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
-from unwaver.select import Selection, shots
+from unwaver.models.trained import in_form, seen_groups, trained_of
+from unwaver.suites.select import Selection, shots
 from unwaver.tasks import Form, Task, built_in, prompt_of, read_templates, segments_of, task_named, with_template
-from unwaver.trained import in_form, seen_groups, trained_of
 from unwaver.types import Group, Item, Model, Request
 
 

@@ -11,21 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from unwaver.ask import Asker
+from unwaver.answers.store import Store
+from unwaver.asking.ask import Asker
+from unwaver.asking.panel import Answers, Panel, Respondent
 from unwaver.bars import parse_bar
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError, near
 from unwaver.groups import share_items
-from unwaver.panel import Answers, Panel, Respondent
-from unwaver.store import Store
 from unwaver.types import Group
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from unwaver.scoring import Measured
-    from unwaver.sequential import Verdict
+    from unwaver.metrics.score import Measured
+    from unwaver.stats.sequential import Verdict
 
 WAVE = 16  # groups; later a twentieth of what was asked
 Words = Mapping[tuple[str, str], Sequence[str]]
@@ -121,13 +121,13 @@ class Until:
             raise UsageError(f"--until: {case} has no {self._bar.metric}", hint=near(self._bar.metric, usable))
 
     def _frame(self, groups: Sequence[Group], answers: Answers) -> pl.DataFrame:
-        from unwaver.panel import frame_of
+        from unwaver.asking.panel import frame_of
 
         return frame_of(groups, answers, self._words, self._config, model="", method="")
 
     def _measured(self, frame: pl.DataFrame) -> Iterator[Measured]:
-        from unwaver.block import block_of
-        from unwaver.scoring import measured
+        from unwaver.metrics.block import block_of
+        from unwaver.metrics.score import measured
 
         for found in measured(block_of(frame), self._config.unreadable):
             if found.metric.given is None:
@@ -166,7 +166,7 @@ class Until:
         """
         import numpy as np
 
-        from unwaver.sequential import seen, verdict
+        from unwaver.stats.sequential import seen, verdict
 
         groups = [group for cluster in wave for group in cluster]
         frame = self._frame(groups, self._panel.answers(tested, store, groups))

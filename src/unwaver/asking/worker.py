@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
-from unwaver.store import Store
+from unwaver.answers.store import Store
 
 EXPIRY = 60.0  # seconds
 _IMPORTED = time.time()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from unwaver.agree import Agreement
     from unwaver.stats import Estimate
-    from unwaver.validate import Validity
+    from unwaver.stats.human_validity import Validity
 
 _PATH = click.Path(path_type=Path)
 FREE = ("exact", "normalised", "numeric", "rouge1", "bleu", "entities")  # agreements that need no model
@@ -76,10 +76,10 @@ def validate_command(
       unwaver agreement validate --pairs sts.csv --cut 4 --agree rouge1 --agree entail=hf/PATH
       unwaver agreement validate --pairs judged.jsonl --column label=verdict --plot matrix.svg
     """
-    from unwaver.agreeing import parse_agreements
-    from unwaver.judged import corrected_run, read_pairs, value_of
+    from unwaver.agree.comparison import parse_agreements
+    from unwaver.agree.human_pairs import corrected_run, read_pairs, value_of
     from unwaver.outputs import check_output
-    from unwaver.validate import spearman_matrix, validate
+    from unwaver.stats.human_validity import spearman_matrix, validate
 
     picture = _format(plot) if plot else None
     if plot and picture:
@@ -121,9 +121,9 @@ def validate_command(
 
 def _frames(path: Path, agreements: Sequence[Agreement]) -> list[pl.DataFrame]:
     """The answers of a run that was compared by the same models."""
-    from unwaver.agreeing import check_same_question
+    from unwaver.agree.comparison import check_same_question
+    from unwaver.engine.load import read_folder, run_folder
     from unwaver.errors import DataError
-    from unwaver.rescore import read_folder, run_folder
 
     place = run_folder([path])
     if place is None:
@@ -144,7 +144,7 @@ def _check_both_sorts(labels: Sequence[float], cut: float) -> None:
 
 def _format(plot: Path) -> Literal["svg", "png", "pdf"]:
     """By the name of the file; said before anything is asked."""
-    from unwaver.report.pictures import vega
+    from unwaver.reports.pictures import vega
 
     format = plot.suffix.removeprefix(".")
     if format not in ("svg", "png", "pdf"):
@@ -158,9 +158,9 @@ def _draw(
 ) -> None:
     import numpy as np
 
-    from unwaver.folder import write_whole
+    from unwaver.engine.folder import write_whole
     from unwaver.metrics.pairwise import correlations
-    from unwaver.report.pictures import bytes_of
+    from unwaver.reports.pictures import bytes_of
     from unwaver.types import Figure
 
     spec = correlations({name: np.array(column, dtype=np.float64) for name, column in columns.items()})
@@ -203,7 +203,7 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
 
 
 def _print_agreements(found: Mapping[str, Validity], screen: Console) -> None:
-    from unwaver.show import percent, print_rows
+    from unwaver.reports.terminal import percent, print_rows
 
     header = ["agreement", "pairs", "ρ", "95 % interval", "AUC", "κ", "at", "best κ", "at"]
     rows = [
@@ -236,7 +236,7 @@ def _print_agreements(found: Mapping[str, Validity], screen: Console) -> None:
 
 
 def _print_corrected(corrected: Sequence[Mapping[str, Any]], screen: Console) -> None:
-    from unwaver.show import percent, print_rows
+    from unwaver.reports.terminal import percent, print_rows
 
     header = ["relation", "agreement", "seen", "corrected", "95 % interval", "sens.", "spec.", "questions"]
     for model, method in dict.fromkeys((c["model"], c["method"]) for c in corrected):

@@ -50,7 +50,7 @@ def pareto_command(paths: tuple[Path, ...], accuracy: str, consistency: str, as_
 
     PATHS are run folders, scores.json files, tables or logs, one or more models each.
     """
-    from unwaver.analysis.pareto import pareto
+    from unwaver.metrics.pareto import pareto
 
     points = pareto(_told_apart({str(path): _scores(path) for path in paths}), accuracy, consistency)
     if not points:
@@ -177,7 +177,7 @@ def distance_command(
     SUITES are what unwaver run takes: paranlu/snli, a groups.jsonl, a csv of your own.
     """
     from unwaver.analysis.paraphrases import distances, read_annotations
-    from unwaver.select import select
+    from unwaver.suites.select import select
 
     groups = select(suites, {"data_dir": data_dir}, limit=limit).groups
     found = distances(groups, read_annotations(annotations) if annotations else None)
@@ -209,7 +209,7 @@ def distance_command(
 def aflite_command(embeddings: Path, as_json: bool, **options: Any) -> None:
     """Split examples into easy and difficult ones (AFLite). EMBEDDINGS: an .npz with `embeddings` and `labels`."""
     from unwaver.analysis.aflite import aflite
-    from unwaver.arrays import NAMES, NUMBERS, read_arrays
+    from unwaver.models.arrays import NAMES, NUMBERS, read_arrays
 
     hint = "numpy.savez(path, embeddings=…, labels=…)"
     arrays = read_arrays(embeddings, {"embeddings": (2, NUMBERS), "labels": (1, NAMES)}, hint)
@@ -235,8 +235,8 @@ def draw_command(table: Path, confidence: str, count: int, seed: int, as_json: b
     """Draw examples evenly over ten bins of confidence, round-robin. Prints their rows, from 0, and ids."""
     import numpy as np
 
-    from unwaver.drawing import round_robin
     from unwaver.files import read_rows
+    from unwaver.stats.sampling import round_robin
 
     found = read_rows(table, required=(confidence,))
     values = []
@@ -263,9 +263,9 @@ _WRITTEN = r'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"run"\s*:'  # how a scores.json b
 
 def _scores(path: Path) -> list[Score]:
     """Of a scores.json, or of anything that can be scored."""
-    from unwaver.folder import read_scores
+    from unwaver.engine.folder import read_scores
+    from unwaver.engine.load import score
     from unwaver.logs.common import head
-    from unwaver.rescore import score
 
     if not path.exists():
         raise DataError("there is no such file or folder", file=path, hint="give a run folder, scores or answers")
@@ -290,9 +290,9 @@ def _table(path: Path, test: Path | None = None) -> pl.DataFrame:
     """The answers of a run folder, a table or a log."""
     import polars as pl
 
+    from unwaver.answers.table import complete
+    from unwaver.engine.load import read_folder
     from unwaver.logs import LogOptions, read_logs
-    from unwaver.rescore import read_folder
-    from unwaver.table import complete
 
     if not path.exists():
         raise DataError("there is no such file or folder", file=path, hint="give a run folder, a table or a log")
@@ -302,7 +302,7 @@ def _table(path: Path, test: Path | None = None) -> pl.DataFrame:
 
 
 def _percent(value: float | None) -> str:
-    from unwaver.show import percent
+    from unwaver.reports.terminal import percent
 
     return percent(value)
 
@@ -319,6 +319,6 @@ def _emit(
         return
     from rich.console import Console
 
-    from unwaver.show import print_rows
+    from unwaver.reports.terminal import print_rows
 
     print_rows([list(header), *map(list, rows)], Console(highlight=False))

@@ -61,7 +61,7 @@ def command(**options: Any) -> None:
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     out, force = options.pop("out"), options.pop("force")
     from unwaver.config import Config
-    from unwaver.engine import Run
+    from unwaver.engine.runs import Run
 
     config = Config(
         suites=(str(options.pop("file")),),
@@ -87,7 +87,7 @@ def command(**options: Any) -> None:
         }
         print_json({"version": 1, "build": document})
         return
-    from unwaver.audit import as_text
+    from unwaver.asking.audit import as_text
 
     for kind, count in kinds.items():
         click.echo(f"{kind:<22}{count:>8,} groups")

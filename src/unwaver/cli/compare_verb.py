@@ -14,7 +14,7 @@ from unwaver.cli.score_verb import answer_options
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from unwaver.compare import Comparison, Row
+    from unwaver.verdicts.paired_runs import Comparison, Row
 
 
 @click.command("compare")
@@ -64,7 +64,7 @@ def command(
       unwaver compare runs/base runs/large runs/huge --metric tau --metric accuracy
       unwaver compare old.csv new.csv --common
     """
-    from unwaver.compare import compare, document, pairs_of, sides_of
+    from unwaver.verdicts.paired_runs import compare, document, pairs_of, sides_of
 
     pairs = pairs_of([sides_of(path, **options) for path in paths])
     found = compare(pairs, metrics=metrics, common=common, allow_different=allow_different, alpha=alpha, seed=seed)
@@ -87,9 +87,9 @@ def command(
 def _print(comparison: Comparison, limit: int, console: Console) -> None:
     from rich.text import Text
 
-    from unwaver.compare import summary
-    from unwaver.show import print_rows
+    from unwaver.reports.terminal import print_rows
     from unwaver.text.safe import safe
+    from unwaver.verdicts.paired_runs import summary
 
     first, second = comparison.first, comparison.second
     if first.path == second.path:
@@ -113,7 +113,7 @@ _NUMBERS = ["relation", "metric", "first", "second", "diff.", "95 % interval", "
 
 
 def _numbers(row: Row) -> list[str]:
-    from unwaver.show import ARROW, p_value, percent
+    from unwaver.reports.terminal import ARROW, p_value, percent
 
     given = f" ({row.given})" if row.given is not None else ""
     return [
@@ -130,7 +130,7 @@ def _numbers(row: Row) -> list[str]:
 
 def _counts(rows: Sequence[Row]) -> list[list[str]]:
     """What the numbers rest on; missing and unreadable answers only where there are any."""
-    from unwaver.show import percent
+    from unwaver.reports.terminal import percent
 
     columns: dict[str, list[str]] = {
         "relation": [f"{row.task}/{row.kind}" for row in rows],

@@ -11,7 +11,7 @@ from unwaver.cli.printing import force_option, inputs_of, print_json
 from unwaver.cli.score_verb import answer_options
 
 if TYPE_CHECKING:
-    from unwaver.gate import Bar, Check
+    from unwaver.verdicts.gates import Bar, Check
 
 NOT_MET = 1
 _PATH = click.Path(path_type=Path)
@@ -66,11 +66,11 @@ def command(
       unwaver gate runs/new --baseline runs/old --max-drop 0.02
       unwaver gate runs/new --bars bars.toml --junit gate.xml --markdown gate.md
     """
-    from unwaver import gate
-    from unwaver.compare import sides_of
+    from unwaver.engine.folder import write_whole
     from unwaver.errors import UsageError
-    from unwaver.folder import write_whole
     from unwaver.outputs import append, check_output, is_step_summary, is_stream
+    from unwaver.verdicts import gates as gate
+    from unwaver.verdicts.paired_runs import sides_of
 
     inputs = inputs_of("junit", "markdown")
     appends = markdown is not None and is_step_summary(markdown)
@@ -115,9 +115,9 @@ def _print(checks: list[Check], alpha: float) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from unwaver.gate import limits, overall
-    from unwaver.show import percent, print_rows
+    from unwaver.reports.terminal import percent, print_rows
     from unwaver.text.safe import safe
+    from unwaver.verdicts.gates import limits, overall
 
     console = Console(highlight=False)
     several = len({(c.model, c.method) for c in checks}) > 1

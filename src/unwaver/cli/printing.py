@@ -59,7 +59,7 @@ def emit(result: Result, *, as_json: bool, quiet: bool = False) -> None:
         return
     from rich.console import Console
 
-    from unwaver.show import legend, print_result
+    from unwaver.reports.terminal import legend, print_result
     from unwaver.text.safe import safe
 
     console = Console(highlight=False, soft_wrap=False)

@@ -12,7 +12,7 @@ from unwaver.cli.printing import force_option, inputs_of
 from unwaver.cli.score_verb import cut_option, log_options
 
 if TYPE_CHECKING:
-    from unwaver.report.source import Source
+    from unwaver.reports.source import Source
     from unwaver.result import Result
     from unwaver.state import CutMode
 
@@ -63,7 +63,7 @@ def command(
       unwaver report answers.csv --bucket question --answer reply
     """
     from unwaver.outputs import is_stream
-    from unwaver.report.source import read_sources
+    from unwaver.reports.source import read_sources
 
     _check_output(paths, out, form, force)
     sources = read_sources(paths, cut=cut, format=log_format, **options)
@@ -96,7 +96,7 @@ def _check_output(paths: tuple[Path, ...], out: Path | None, form: str, force: b
 def write_report(place: Path, result: Result, quiet: bool) -> Path:
     """The page of a run that has just ended, in its folder."""
     from unwaver.outputs import check_output
-    from unwaver.report.source import of_run
+    from unwaver.reports.source import of_run
 
     check_output(place / REPORT, "html", option="the report")
     return _write_page([of_run(place, result)], place / REPORT, quiet)
@@ -109,16 +109,16 @@ def _place(sources: list[Source]) -> Path:
 
 def _write_page(sources: list[Source], path: Path, quiet: bool) -> Path:
     from unwaver.cli.run_verb import console
-    from unwaver.folder import write_whole
-    from unwaver.report.page import page
+    from unwaver.engine.folder import write_whole
+    from unwaver.reports.page import page
 
     write_whole(path, page(sources, console(quiet).track))
     return path
 
 
 def _write_table(sources: list[Source], form: str, out: Path | None) -> None:
-    from unwaver.folder import write_whole
-    from unwaver.report.tables import WRITERS
+    from unwaver.engine.folder import write_whole
+    from unwaver.reports.tables import WRITERS
 
     text = WRITERS[form](sources)
     if out is None:
@@ -128,9 +128,9 @@ def _write_table(sources: list[Source], form: str, out: Path | None) -> None:
 
 
 def _write_pictures(sources: list[Source], form: Any, out: Path | None) -> list[Path]:
-    from unwaver.folder import open_place, write_whole
-    from unwaver.report.page import all_figures
-    from unwaver.report.pictures import bytes_of
+    from unwaver.engine.folder import open_place, write_whole
+    from unwaver.reports.page import all_figures
+    from unwaver.reports.pictures import bytes_of
     from unwaver.result import Result
 
     place = open_place(out or Path("figures"))

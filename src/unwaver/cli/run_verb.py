@@ -15,7 +15,7 @@ from unwaver.secrets import masked
 
 if TYPE_CHECKING:
     from unwaver.console import Console
-    from unwaver.engine import Run
+    from unwaver.engine.runs import Run
     from unwaver.result import Result
 
 NOT_MET, MISSING_ANSWERS = 1, 3
@@ -187,7 +187,7 @@ def command(**options: Any) -> None:
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
     with_report = not options.pop("no_report") and not as_json
-    from unwaver.engine import Run
+    from unwaver.engine.runs import Run
 
     run = Run(_config(options, from_file), console(quiet or as_json))
     if dry_run:
@@ -208,7 +208,7 @@ def command(**options: Any) -> None:
 
 def _report(result: Result, quiet: bool) -> None:
     """Write the report. Whatever comes of it, the run itself is done."""
-    from unwaver.report.pictures import EXTRA, installed
+    from unwaver.reports.pictures import EXTRA, installed
 
     if not installed():
         line = (
@@ -243,7 +243,7 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
         return Config(**given)
     from dataclasses import replace
 
-    from unwaver.folder import read_run
+    from unwaver.engine.folder import read_run
 
     config = config_from(read_run(from_file), from_file)
     changed = _given_by_hand()
@@ -295,7 +295,7 @@ def _tracker(stderr: Any) -> Callable[[str, int], Any]:
 
 def _dry_run(run: Run, as_json: bool) -> None:
     plan = run.dry()
-    from unwaver.forecast import total
+    from unwaver.engine.forecast import total
 
     together = total(plan)
     if as_json:

@@ -111,7 +111,7 @@ def command(paths: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any)
       unwaver score logs/2026.eval --bucket problem
       unwaver score answers.parquet --bucket question --answer reply
     """
-    from unwaver.rescore import score
+    from unwaver.engine.load import score
 
     result = score(list(paths), **options)
     if result.folder is not None:
@@ -122,7 +122,7 @@ def command(paths: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any)
 
 
 def _write(result: Result, place: Path) -> None:
-    from unwaver import folder
+    from unwaver.engine import folder
 
     try:
         folder.write_scores(place, result.document())

@@ -15,7 +15,7 @@ from unwaver.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-    from unwaver.failures import Reason
+    from unwaver.asking.failures import Reason
     from unwaver.state import CutMode
     from unwaver.types import Group
 
@@ -49,10 +49,10 @@ def command(
       unwaver show runs/sample-1a2b3c4d --only sample/snli/negational --limit 3
       unwaver show runs/sample-1a2b3c4d --failed
     """
-    from unwaver import missing
-    from unwaver.failures import as_records, from_records
-    from unwaver.folder import read_groups
-    from unwaver.rescore import read_folder
+    from unwaver.asking.failures import as_records, from_records
+    from unwaver.engine.folder import read_groups
+    from unwaver.engine.load import read_folder
+    from unwaver.metrics import missing
     from unwaver.state import MISSING
 
     frames, record, _ = read_folder(folder, cut=cut)
@@ -87,8 +87,8 @@ def _items_of(groups: Iterable[Group], only: str) -> set[str] | None:
 
 def _show_failed(place: Path, items: set[str] | None, model: str, limit: int, as_json: bool) -> None:
     """The reasons of failed calls, the most frequent first, each with an example."""
-    from unwaver.failures import as_records, grouped, total
-    from unwaver.rescore import failed_calls
+    from unwaver.asking.failures import as_records, grouped, total
+    from unwaver.engine.load import failed_calls
 
     calls = [
         call
@@ -113,7 +113,7 @@ def _show_failed(place: Path, items: set[str] | None, model: str, limit: int, as
 
 
 def _why(reasons: Sequence[Reason], place: Path) -> list[str]:
-    from unwaver.failures import in_words
+    from unwaver.asking.failures import in_words
 
     again = f"unwaver show {place} --failed lists the reasons; the command of the run asks again."
     return [*in_words(reasons), again] if reasons else []
@@ -134,7 +134,7 @@ def _about(frame: pl.DataFrame, only: str) -> pl.DataFrame:
 def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
     import polars as pl
 
-    from unwaver.scoring import broken_groups
+    from unwaver.metrics.score import broken_groups
 
     if not everything:
         part = part.filter(pl.col("group").is_in(broken_groups(part)))
@@ -148,7 +148,7 @@ def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
 def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
     from rich.console import Console
 
-    from unwaver.show import print_group
+    from unwaver.reports.terminal import print_group
     from unwaver.text.safe import safe
 
     console = Console(highlight=False)

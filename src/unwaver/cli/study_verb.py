@@ -55,7 +55,7 @@ def command(
     from unwaver.outputs import check_folder
 
     check_folder(place, {"study.json": "study", "tables.md": "study tables"}, inputs=[file], force=force)
-    from unwaver.folder import write_whole
+    from unwaver.engine.folder import write_whole
     from unwaver.study.findings import findings
     from unwaver.study.tables import markdown, remarks, tables
     from unwaver.study.work import work
@@ -71,7 +71,7 @@ def command(
         return
     from rich.console import Console
 
-    from unwaver.show import print_rows
+    from unwaver.reports.terminal import print_rows
 
     screen = Console(highlight=False, soft_wrap=False)
     for title, table in tables(found, plan):

@@ -191,7 +191,7 @@ def _print_json(places: Sequence[Path]) -> None:
 def _print_table(found: Sequence[tuple[Path, Sequence[Made]]]) -> None:
     from rich.console import Console
 
-    from unwaver.show import print_rows
+    from unwaver.reports.terminal import print_rows
 
     lines = [["model", "task", "acc. on", "%", "95 % interval", "items"]]
     for place, made in found:
@@ -215,7 +215,7 @@ def _suite_of(task: str, named: str) -> str:
 
 
 def _cells(scores: Mapping[str, Any]) -> list[list[str]]:
-    from unwaver.show import percent
+    from unwaver.reports.terminal import percent
 
     lines = []
     for task, sets in scores.items():

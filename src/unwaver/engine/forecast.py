@@ -16,20 +16,20 @@ from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unwaver import folder
-from unwaver.ask import key_maker, way_of
+from unwaver.answers.store import Store
+from unwaver.asking.ask import key_maker, way_of
+from unwaver.asking.panel import Respondent
+from unwaver.asking.purse import Budget
+from unwaver.engine import folder
 from unwaver.models import open_judge
 from unwaver.models.decoding import LONG
 from unwaver.models.limits import most_tokens, token_limit
-from unwaver.panel import Respondent
-from unwaver.purse import Budget
-from unwaver.store import Store
 from unwaver.types import Answer, Group, Item, Model, Request
 
 if TYPE_CHECKING:
     from unwaver.agree import Agreement
-    from unwaver.engine import Run
-    from unwaver.rating import Scorer
+    from unwaver.agree.scorers import Scorer
+    from unwaver.engine.runs import Run
 
 BYTES = 8  # of a token, for texts that are not there yet: about twice the usual
 
@@ -199,8 +199,8 @@ def _answers_of(run: Run, group: Group) -> Iterator[tuple[Respondent, Item, int]
 
 def _agreement(run: Run, agreement: Agreement, groups: Sequence[Group], frames: Any) -> Party:
     from unwaver.agree import Pair
+    from unwaver.agree.comparison import Comparison, is_free_text, pair_id
     from unwaver.agree.pairs import distinct, to_compare
-    from unwaver.agreeing import Comparison, is_free_text, pair_id
 
     texts = {"texts": [""]} if agreement.needs_texts else {}
     with closing(open_judge(run.config, agreement.model, {**agreement.options, **texts})) as model:
@@ -230,9 +230,9 @@ def _pairs(texts: int, agreement: Agreement) -> int:
 
 
 def _scorer(run: Run, scorer: Scorer, groups: Sequence[Group], frames: Any) -> Party:
-    from unwaver.agreeing import is_free_text
-    from unwaver.rating import JUDGE, Rating, judge_request, pair_request
-    from unwaver.references import Referenced
+    from unwaver.agree.comparison import is_free_text
+    from unwaver.agree.scorers import JUDGE, Rating, judge_request, pair_request
+    from unwaver.answers.references import Referenced
 
     with closing(open_judge(run.config, scorer.model, scorer.options)) as model:
         if frames is not None:
@@ -259,9 +259,9 @@ def _exact(role: str, name: str, model: Model, plan: Any) -> Party:
 def _written(run: Run, found: list[Party]) -> list[Group]:
     """Add what a writer is asked, and what its paraphrases ask of others, to the parties: all tries, each as long
     as it can be. Gives the groups with these paraphrases."""
+    from unwaver.asking.paraphraser import request, tries_for
     from unwaver.variants.judges import judges_for, with_candidates
     from unwaver.variants.source import Rewrite
-    from unwaver.writing import request, tries_for
 
     assert run.writer is not None
     model, tries = run.writer.model, tries_for(run.writer.model, run.config)

@@ -9,14 +9,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unwaver import __version__, folder
+from unwaver import __version__
+from unwaver.answers.store import Asked, Store
+from unwaver.asking.failures import Failed, Reason, Role, as_records, from_records, grouped, of_folder
+from unwaver.asking.panel import Answers, answers_of, frame_of
 from unwaver.config import Config, as_options, config_from
+from unwaver.engine import folder
 from unwaver.errors import DataError, UsageError
-from unwaver.failures import Failed, Reason, Role, as_records, from_records, grouped, of_folder
-from unwaver.panel import Answers, answers_of, frame_of
 from unwaver.result import Result
 from unwaver.state import CutMode
-from unwaver.store import Asked, Store
 from unwaver.types import Group
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:
     """Groups that the model was trained on stand apart, as a kind of their own: symmetric -> symmetric_seen."""
     import polars as pl
 
-    from unwaver.trained import SUFFIX
+    from unwaver.models.trained import SUFFIX
 
     if not seen:
         return frame
@@ -38,7 +39,7 @@ def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:
 def scored(frames: Sequence[pl.DataFrame], record: Mapping[str, Any], config: Config, place: Path) -> Result:
     import polars as pl
 
-    from unwaver.scoring import score_frame
+    from unwaver.metrics.score import score_frame
 
     scores = score_frame(pl.concat(frames), unreadable=config.unreadable, seed=config.seed)
     shown = {k: v for k, v in record.items() if k not in ("words", "version")}
@@ -75,8 +76,8 @@ def score(
         from unwaver.logs import read_logs
 
         answers, notes = read_logs(paths, options)
-    from unwaver.scoring import score_frame
-    from unwaver.table import complete
+    from unwaver.answers.table import complete
+    from unwaver.metrics.score import score_frame
 
     frame = complete(answers, cut or "exclude")
     scores = score_frame(frame, unreadable=unreadable or "violate", seed=seed)
@@ -101,8 +102,8 @@ def read_answers(
     """The answers of a run folder, with its record, or those of a table or a log of another tool."""
     import polars as pl
 
+    from unwaver.answers.table import complete
     from unwaver.logs import options_from, read_logs
-    from unwaver.table import complete
 
     options = options_from(log_options)
     place = run_folder([path], options.format)
@@ -186,7 +187,7 @@ def read_folder(
         method, writes = model["method"], model.get("writes")
         frame = frame_of(own, found, words, config, model=model["name"], method=method, writes=writes)
         if record.get("until"):
-            from unwaver.until import marked
+            from unwaver.asking.until import marked
 
             frame = marked(frame, record["until"], number, groups)
         frames.append(seen_apart(frame, seen.get(str(number), ())))
@@ -214,8 +215,8 @@ def failed_calls(place: Path) -> list[Failed]:
 
 def asked_by_number(record: Mapping[str, Any], config: Config) -> list[tuple[Role, str]]:
     """Who was asked, in the order in which the store counts them: see Run._stores."""
-    from unwaver.agreeing import parse_agreements
-    from unwaver.rating import parse_scorers
+    from unwaver.agree.comparison import parse_agreements
+    from unwaver.agree.scorers import parse_scorers
 
     return [
         *(("model", str(model["name"])) for model in record["models"]),
@@ -234,7 +235,7 @@ def _compared_again(
     place: Path,
 ) -> tuple[list[pl.DataFrame], list[dict[str, object]]]:
     """By the agreements that are asked for, or else those of the run; from the store where a model was asked."""
-    from unwaver.agreeing import Comparison, check_same_question, chosen
+    from unwaver.agree.comparison import Comparison, check_same_question, chosen
 
     summaries = []
     for agreement in chosen(agree or config.agree, groups):
@@ -255,7 +256,7 @@ def _compared_again(
 def _rated_again(
     frames: list[pl.DataFrame], groups: Sequence[Group], config: Config, judged: Answers
 ) -> tuple[list[pl.DataFrame], list[dict[str, object]]]:
-    from unwaver.rating import Rating, parse_scorers
+    from unwaver.agree.scorers import Rating, parse_scorers
 
     summaries = []
     for scorer in parse_scorers(config.scorers):
@@ -273,8 +274,8 @@ def _without(
     config: Config,
 ) -> list[Group]:
     """The groups without what a person has called wrong. Variants that were not needed stay out: nobody asked."""
-    from unwaver.review import counting, read_sheet, reviewed, unknown_ids
-    from unwaver.table import reader
+    from unwaver.answers.table import reader
+    from unwaver.groups.review import counting, read_sheet, reviewed, unknown_ids
 
     verdicts = read_sheet(Path(review))
     if strange := unknown_ids(groups, verdicts):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from unwaver import folder
-from unwaver.panel import Respondent, links
-from unwaver.store import Store
+from unwaver.answers.store import Store
+from unwaver.asking.panel import Respondent, links
+from unwaver.engine import folder
 
 
 class Recording:

@@ -11,27 +11,27 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unwaver import folder
-from unwaver.ask import Asker, Plan
-from unwaver.at_work import at_work
-from unwaver.claims import claiming
+from unwaver.answers.store import Store
+from unwaver.asking.ask import Asker, Plan
+from unwaver.asking.claims import claiming
+from unwaver.asking.failures import Reason, Role, as_records, grouped, in_words, of_respondents
+from unwaver.asking.panel import Answers, Panel, Respondent, answers_of, frame_of
+from unwaver.asking.purse import Budget, sharing
+from unwaver.asking.render import Renderer
+from unwaver.asking.repeats import repeats_note
+from unwaver.asking.until import Until, by_case, in_order, marked
 from unwaver.config import Config
 from unwaver.console import Console
+from unwaver.engine import folder
+from unwaver.engine.at_work import at_work
+from unwaver.engine.load import scored, seen_apart, versions
+from unwaver.engine.recording import Recording
 from unwaver.errors import DataError, StoreFull, UsageError
-from unwaver.failures import Reason, Role, as_records, grouped, in_words, of_respondents
 from unwaver.models import open_judge, open_models, open_writer
-from unwaver.panel import Answers, Panel, Respondent, answers_of, frame_of
-from unwaver.purse import Budget, sharing
-from unwaver.recording import Recording
-from unwaver.render import Renderer
-from unwaver.repeats import repeats_note
-from unwaver.rescore import scored, seen_apart, versions
 from unwaver.result import Result
 from unwaver.secrets import masked, masked_settings
-from unwaver.select import Selection, select
-from unwaver.store import Store
+from unwaver.suites.select import Selection, select
 from unwaver.types import Group, Model
-from unwaver.until import Until, by_case, in_order, marked
 from unwaver.variants.judges import SELF, judges_for, parse_judge
 from unwaver.variants.paraphrase import is_model
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unwaver.agree import Agreement
-    from unwaver.audit import Unfinished
-    from unwaver.rating import Scorer
+    from unwaver.agree.scorers import Scorer
+    from unwaver.asking.audit import Unfinished
 
 
 COSTS = ("cost_at_most", "cost_expected")
@@ -129,7 +129,7 @@ class Run:
     @cached_property
     def agreements(self) -> list[Agreement]:
         """How free text is compared; a model that cannot be opened is told before anything is asked."""
-        from unwaver.agreeing import chosen, try_out
+        from unwaver.agree.comparison import chosen, try_out
 
         found = chosen(self.config.agree, self.groups)
         for agreement in found:
@@ -141,8 +141,8 @@ class Run:
     @cached_property
     def scorers(self) -> list[Scorer]:
         """Models that say whether free text is right; as above, told before anything is asked."""
-        from unwaver.panel import check_requests
-        from unwaver.rating import parse_scorers
+        from unwaver.agree.scorers import parse_scorers
+        from unwaver.asking.panel import check_requests
 
         found = parse_scorers(self.config.scorers)
         for scorer in found:
@@ -163,7 +163,7 @@ class Run:
 
     def _check_review(self) -> None:
         """A sheet of which nothing is known here belongs to other groups; what a model writes is not known yet."""
-        from unwaver.review import unknown_ids
+        from unwaver.groups.review import unknown_ids
 
         if not self._verdicts or is_model(self.config.writer):
             return
@@ -178,13 +178,13 @@ class Run:
 
     @cached_property
     def _verdicts(self) -> dict[str, bool]:
-        from unwaver.review import read_sheet
+        from unwaver.groups.review import read_sheet
 
         return read_sheet(Path(self.config.review)) if self.config.review else {}
 
     def _reviewed(self, groups: list[Group]) -> list[Group]:
         if self._verdicts:
-            from unwaver.review import reviewed
+            from unwaver.groups.review import reviewed
 
             groups = reviewed(groups, self._verdicts)
         if self.config.epsilon is not None:
@@ -195,7 +195,7 @@ class Run:
     def writer(self) -> Respondent | None:
         if not is_model(self.config.writer):
             return None
-        from unwaver.writing import SETTINGS
+        from unwaver.asking.paraphraser import SETTINGS
 
         return Respondent(open_writer(self.config, SETTINGS))
 
@@ -225,13 +225,13 @@ class Run:
         self._check_place()
         if not self._given:
             raise UsageError("no model given", hint="add --model hf/PATH, openai/NAME or fake/random")
-        from unwaver.extract import reader
+        from unwaver.answers.extract import reader
 
         reader(self.config.read)
         for _ in self.budget, self.panel, self.writer, self.agreements, self.scorers, self.until:
             pass  # each is made, and refused if it cannot be
         if self.config.max_cost is not None:
-            from unwaver.forecast import check_costs
+            from unwaver.engine.forecast import check_costs
 
             check_costs(self)
 
@@ -290,7 +290,7 @@ class Run:
 
     def _compare(self, frames: list[pl.DataFrame], asker: Asker, record: dict[str, Any]) -> list[pl.DataFrame]:
         """The frames with how far the answers of free text agree; models that compare are asked for it."""
-        from unwaver.agreeing import Comparison
+        from unwaver.agree.comparison import Comparison
 
         record["agreements"] = []
         for agreement in self.agreements:
@@ -309,7 +309,7 @@ class Run:
 
     def _rate(self, frames: list[pl.DataFrame], asker: Asker, record: dict[str, Any]) -> list[pl.DataFrame]:
         """The frames with what models say about free text: is it right?"""
-        from unwaver.rating import Rating
+        from unwaver.agree.scorers import Rating
 
         record["scorers"] = []
         for scorer in self.scorers:
@@ -348,7 +348,7 @@ class Run:
         put, store, spent = self._putter(asker), asker.store, asker.spent
         self.panel.ask(self.groups, store, self.renderer.words(self.groups), put)
         if self.writer and not spent.stopped:
-            from unwaver.writing import Written, tries_of
+            from unwaver.asking.paraphraser import Written, tries_of
 
             written = Written(self.writer, self.config, self.panel, self.renderer, store)
             if written.tries < tries_of(self.config):
@@ -369,7 +369,7 @@ class Run:
 
     def _audit(self, store: Store, place: Path) -> list[dict[str, Any]]:
         """Write what became of every candidate, and give the summary, if any variant had to be certified."""
-        from unwaver.audit import audit, has_candidates, of_groups, summary
+        from unwaver.asking.audit import audit, has_candidates, of_groups, summary
 
         if not any(has_candidates(group) for group in self.groups):
             return []
@@ -425,7 +425,7 @@ class Run:
             entry: dict[str, Any] = {"model": "(no model)", "groups": len(self.groups), "requests": asked}
             unknown = dict.fromkeys(("unique_requests", "already_answered", "tokens", *COSTS))
             return [{**entry, **unknown, "estimated": [], "groups_file": groups_file}]
-        from unwaver.forecast import forecast
+        from unwaver.engine.forecast import forecast
 
         return [{**entry, "groups_file": groups_file} for entry in forecast(self)]
 

@@ -5,7 +5,7 @@
     mine/…/9/1      All sleep.      Some sleep.         wrong    weaker
 
 A text that a spreadsheet could take for a formula begins with an apostrophe, and what cannot be seen is spelled:
-see unwaver.spreadsheet. Ids are read back as they were.
+see unwaver.text.spreadsheet. Ids are read back as they were.
 
 A variant that was called wrong does not apply. The share of wrong ones bounds the scores (see docs/variants.md).
 """
@@ -19,9 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from unwaver import spreadsheet
-from unwaver.certify import Read, standings
 from unwaver.files import read_rows, shown
+from unwaver.groups.certify import Read, standings
+from unwaver.text import spreadsheet
 from unwaver.types import Group, Item
 
 COLUMNS = ("id", "original", "variant", "verdict", "reason")

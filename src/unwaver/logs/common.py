@@ -18,10 +18,10 @@ from typing import Any
 
 import polars as pl
 
+from unwaver.answers.table import SCHEMA
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, Where, decode, read_rows, read_text, shown
 from unwaver.state import NO_ANSWER
-from unwaver.table import SCHEMA
 
 HEAD = 1 << 16  # bytes that a format is told by
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import polars as pl
 
+from unwaver.answers.extract import reader
+from unwaver.answers.thoughts import is_open
 from unwaver.errors import DataError, UsageError, near
-from unwaver.extract import reader
 from unwaver.files import Where, decode, read_text
 from unwaver.logs.choices import choice_of
 from unwaver.logs.common import (
@@ -35,7 +36,6 @@ from unwaver.logs.common import (
     with_named_fields,
 )
 from unwaver.state import log_status
-from unwaver.thoughts import is_open
 from unwaver.unpack import TooMuch, check_size
 
 NAME = "inspect"

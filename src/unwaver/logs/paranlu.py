@@ -16,12 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from unwaver.answers.table import SCHEMA, complete
 from unwaver.errors import DataError
 from unwaver.files import Where, read_json, read_text, shown, stem
 from unwaver.logs.common import head
-from unwaver.table import SCHEMA, complete
+from unwaver.stats.weights import published_weights
 from unwaver.tasks import task_named
-from unwaver.weights import published_weights
 
 # the first part of an example's id -> the built-in task
 TASKS = {"anli": "anli", "snli": "delta-snli", "atomic": "delta-atomic", "social": "delta-social"}

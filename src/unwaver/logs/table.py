@@ -16,11 +16,11 @@ from typing import Any
 
 import polars as pl
 
-from unwaver.columns import Origin, label_sets, parquet_schema, read_parquet, texts
+from unwaver.answers.columns import Origin, label_sets, parquet_schema, read_parquet, texts
+from unwaver.answers.table import REQUIRED, read_table
 from unwaver.errors import DataError, near
 from unwaver.files import EXTENSIONS, Row, extension, read_rows, shown, stem
 from unwaver.logs.common import LogOptions, as_table, as_text, bucket_names, head, lookup
-from unwaver.table import REQUIRED, read_table
 
 NAME = "table"
 # what a column is called where no option says otherwise

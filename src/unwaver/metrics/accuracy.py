@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unwaver.block import Block, Metric
+from unwaver.metrics.block import Block, Metric
 from unwaver.stats import Floats
 
 

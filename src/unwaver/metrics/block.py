@@ -43,7 +43,9 @@ class Block:
     probs: pl.Series
     # one entry a group
     cluster: Codes
-    units: Codes  # what intervals resample: the clusters, or a row with the items of each group (unwaver.units)
+    units: (
+        Codes  # what intervals resample: the clusters, or a row with the items of each group (unwaver.stats.units)
+    )
     failed: Bools
     not_asked: Bools
     unreadable: Bools

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from unwaver import charts
-from unwaver.block import Block, Codes, Metric
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block, Codes, Metric
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score
 

@@ -20,8 +20,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from unwaver import charts
-from unwaver.block import Block, Metric
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block, Metric
 from unwaver.stats import Floats, mean
 from unwaver.types import Figure, Score
 

@@ -11,8 +11,8 @@ from functools import lru_cache, partial
 import numpy as np
 import polars as pl
 
-from unwaver import charts
-from unwaver.block import Block, Metric
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block, Metric
 from unwaver.metrics.violation import applies, violated
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score

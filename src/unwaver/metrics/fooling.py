@@ -15,10 +15,10 @@ from functools import partial
 
 import numpy as np
 
-from unwaver import charts
-from unwaver.block import Block, Bools, Metric
-from unwaver.distance import lexical_distance, words
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block, Bools, Metric
 from unwaver.stats import Floats
+from unwaver.text.distance import lexical_distance, words
 from unwaver.types import Figure, Score
 
 OPPOSITE = {"entailment": "contradiction", "contradiction": "entailment"}

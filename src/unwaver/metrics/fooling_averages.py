@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unwaver.block import Block
+from unwaver.metrics.block import Block
 from unwaver.metrics.fooling import flipped, opposed, rate
 from unwaver.state import MISSING
 from unwaver.stats import Floats, estimate

@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from unwaver import charts
-from unwaver.block import Block, Metric
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block, Metric
 from unwaver.metrics.violation import tau
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score

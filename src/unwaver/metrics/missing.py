@@ -11,11 +11,11 @@ from unwaver.state import MISSING
 if TYPE_CHECKING:
     import polars as pl
 
-    from unwaver.block import Block
+    from unwaver.metrics.block import Block
 
 # settings that limit how long an answer may be, by the names that services have for them
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "num_predict")
-AVERAGES = {"average", "average_plain"}  # the names that unwaver.averages gives
+AVERAGES = {"average", "average_plain"}  # the names that unwaver.metrics.fooling_averages gives
 LEAST = 1024  # tokens to try next: enough for a model that thinks before it answers
 
 
@@ -67,8 +67,8 @@ _WHY = {"failed": "calls failed", "not_asked": "not every item was asked"}
 
 
 def parts_of(frames: Sequence[pl.DataFrame]) -> list[Part]:
-    from unwaver.block import block_of
-    from unwaver.scoring import partition
+    from unwaver.metrics.block import block_of
+    from unwaver.metrics.score import partition
 
     blocks = [block_of(part) for frame in frames if frame.height for part in partition(frame)]
     return [Part(b.model, bool(b.agree), b.missing | _asked(b)) for b in blocks]

@@ -24,8 +24,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from unwaver import charts
-from unwaver.block import Block, Bools, Codes, Metric
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block, Bools, Codes, Metric
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score
 

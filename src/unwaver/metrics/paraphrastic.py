@@ -32,9 +32,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from unwaver import charts
-from unwaver.analysis.pareto import Point, consistency_at, pareto
-from unwaver.block import Block, Bools, Metric
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block, Bools, Metric
+from unwaver.metrics.pareto import Point, consistency_at, pareto
 from unwaver.stats import Floats, Reduce, mean
 from unwaver.types import Figure, Score
 

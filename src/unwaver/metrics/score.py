@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from unwaver import registry
-from unwaver.averages import averages
-from unwaver.block import Block, Metric, block_of
+from unwaver.answers.table import BLOCK
+from unwaver.metrics.block import Block, Metric, block_of
+from unwaver.metrics.fooling_averages import averages
+from unwaver.models.trained import FLAG, SUFFIX
 from unwaver.stats import LEVEL, Estimate, Floats, estimate
-from unwaver.table import BLOCK
-from unwaver.trained import FLAG, SUFFIX
 from unwaver.types import Score
 
 Unreadable = Literal["violate", "skip"]
@@ -81,7 +81,7 @@ class Measured:
         if m.known:
             return replace(found, low=None, high=None, interval=None)
         if block.sequential:
-            from unwaver.sequential import after_stopping
+            from unwaver.stats.sequential import after_stopping
 
             return after_stopping(found, self.mean_of, block.cluster, level)
         return found

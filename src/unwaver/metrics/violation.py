@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from unwaver import charts
-from unwaver.block import Block, Bools, Metric
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block, Bools, Metric
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score
 

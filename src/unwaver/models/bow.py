@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from unwaver import checked
-from unwaver.arrays import NUMBERS, read_arrays
-from unwaver.drawing import training_shares
 from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, shown
-from unwaver.linear import Linear, fit
+from unwaver.models.arrays import NUMBERS, read_arrays
+from unwaver.stats.linear import Linear, fit
+from unwaver.stats.sampling import training_shares
 from unwaver.tasks import Task, fill, task_named
 from unwaver.types import Answer, Batch, Request
 

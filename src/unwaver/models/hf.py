@@ -8,7 +8,7 @@ from typing import Any, cast
 from unwaver.errors import ModelError, UsageError
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
 from unwaver.models.pretrained import pretrained
-from unwaver.trained import read_trained
+from unwaver.models.trained import read_trained
 from unwaver.types import Model
 
 HUB_SECONDS = 5.0  # that the hub has to answer

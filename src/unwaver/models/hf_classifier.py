@@ -19,7 +19,7 @@ from unwaver.models.hf_common import (
     token_limit,
 )
 from unwaver.models.pretrained import pretrained
-from unwaver.trained import Trained
+from unwaver.models.trained import Trained
 from unwaver.types import Answer, Batch, Request
 
 # on a CPU several batches are read at a time

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from unwaver.errors import ModelError, UnwaverError, missing_extra
-from unwaver.trained import ABOUT, what_is_learnt
+from unwaver.models.trained import ABOUT, what_is_learnt
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from unwaver.models.pretrained import pretrained
-from unwaver.trained import HEADS
+from unwaver.models.trained import HEADS
 
 Labels = Mapping[str, Sequence[str]]
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unwaver.answers.labels import match_label
 from unwaver.errors import DataError
-from unwaver.read import match_label
 from unwaver.types import Answer, Batch, Request
 from unwaver.unpack import TooMuch, gunzipped
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from unwaver.answers.labels import match_label
 from unwaver.errors import ModelError, UsageError, near
 from unwaver.models.predictions import log_probabilities
-from unwaver.read import match_label
 from unwaver.types import Answer, Batch, Request
 
 Function = Callable[[list[dict[str, Any]]], Any]

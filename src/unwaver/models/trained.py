@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unwaver.arrays import WHOLE, read_arrays
-from unwaver.calm_layout import calm_fields
 from unwaver.checked import check, dict_of, fields, list_of, one_of, some, text, whole
 from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import read_json
+from unwaver.models.arrays import WHOLE, read_arrays
 from unwaver.tasks import CALM, TARGET, Task
+from unwaver.tasks.calm_layout import calm_fields
 from unwaver.types import Group, Item
 
 ABOUT, SEEN, HEADS = "unwaver.json", "seen.npz", "heads.safetensors"

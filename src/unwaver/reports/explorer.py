@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from unwaver.block import Block
+from unwaver.metrics.block import Block
 from unwaver.metrics.bucket import among_wordings
 from unwaver.metrics.confidence import max_prob
 from unwaver.metrics.pairwise import LOW, agreements, mean_agreement
 from unwaver.metrics.paraphrastic import within
 from unwaver.metrics.violation import applies, tau, violated
-from unwaver.report.source import Source
+from unwaver.reports.source import Source
 from unwaver.result import method_names
 from unwaver.state import NO_ANSWER
 from unwaver.stats import Floats

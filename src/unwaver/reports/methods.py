@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unwaver.report.source import Source
+from unwaver.reports.source import Source
 from unwaver.stats import DRAWS
 from unwaver.types import Score
 

@@ -19,14 +19,14 @@ from importlib.resources import files
 from typing import Any
 
 from unwaver import __version__
-from unwaver.report import methods
-from unwaver.report.explorer import MOST_CASES, columns
-from unwaver.report.pictures import figures_of, inline_svg
-from unwaver.report.source import Source
-from unwaver.report.verdict import WORDS, Verdict, headline, verdicts
+from unwaver.reports import methods
+from unwaver.reports.explorer import MOST_CASES, columns
+from unwaver.reports.pictures import figures_of, inline_svg
+from unwaver.reports.source import Source
+from unwaver.reports.terminal import ARROW, chance_of, count_title, percent, remarks, shown_scores
+from unwaver.reports.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
 from unwaver.secrets import masked_json
-from unwaver.show import ARROW, chance_of, count_title, percent, remarks, shown_scores
 from unwaver.state import COUNTS
 from unwaver.text.safe import safe
 from unwaver.types import Figure, Score
@@ -76,7 +76,7 @@ def _child(child: object) -> str:
 
 
 def page(sources: Sequence[Source], track: Track = _untracked) -> str:
-    """The whole file. `track` shows how far it has come, as in `unwaver.engine.Console`."""
+    """The whole file. `track` shows how far it has come, as in `unwaver.engine.runs.Console`."""
     style, script = _static("report.css"), _static("report.js")
     result = Result([s for source in sources for s in source.result.scores])
     models = list(dict.fromkeys(s.model for s in result.scores if not s.model.startswith("average")))
@@ -131,7 +131,7 @@ def _hash(text: str) -> str:
 
 @cache
 def _static(name: str) -> str:
-    return (files("unwaver.report") / "static" / name).read_text(encoding="utf-8")
+    return (files("unwaver.reports") / "static" / name).read_text(encoding="utf-8")
 
 
 def packed(document: Any) -> str:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from unwaver import registry
-from unwaver.block import Block
 from unwaver.errors import UnwaverError, missing_extra
+from unwaver.metrics.block import Block
 from unwaver.types import Figure, Score
 
 EXTRA = "report"

@@ -11,10 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from unwaver import folder
-from unwaver.block import Block, block_of
+from unwaver.engine import folder
+from unwaver.metrics.block import Block, block_of
+from unwaver.metrics.score import partition
 from unwaver.result import Result
-from unwaver.scoring import partition
 from unwaver.state import CutMode
 from unwaver.types import Group
 
@@ -36,7 +36,7 @@ class Source:
 
 def read_sources(paths: Sequence[Path], *, cut: CutMode | None = None, **log_options: Any) -> list[Source]:
     """Run folders one by one; logs of one tool together."""
-    from unwaver.rescore import run_folder
+    from unwaver.engine.load import run_folder
 
     places = {path: run_folder([path], log_options.get("format") or "auto") for path in paths}
     logs = [path for path in places if places[path] is None]
@@ -48,13 +48,13 @@ def read_sources(paths: Sequence[Path], *, cut: CutMode | None = None, **log_opt
 
 def of_run(place: Path, result: Result) -> Source:
     """A run folder whose scores are known already."""
-    from unwaver.rescore import read_folder
+    from unwaver.engine.load import read_folder
 
     return Source(str(place), pl.concat(read_folder(place)[0]), result, _groups(place))
 
 
 def _of_folder(place: Path, cut: CutMode | None) -> Source:
-    from unwaver.rescore import read_folder, scored
+    from unwaver.engine.load import read_folder, scored
 
     frames, record, config = read_folder(place, cut=cut)
     return Source(str(place), pl.concat(frames), scored(frames, record, config, place), _groups(place))
@@ -65,10 +65,10 @@ def _groups(place: Path) -> dict[str, Group]:
 
 
 def _of_logs(paths: Sequence[Path], log_options: Mapping[str, Any], cut: CutMode) -> Source:
+    from unwaver.answers.table import complete
+    from unwaver.engine.load import versions
     from unwaver.logs import options_from, read_logs
-    from unwaver.rescore import versions
-    from unwaver.scoring import score_frame
-    from unwaver.table import complete
+    from unwaver.metrics.score import score_frame
 
     answers, notes = read_logs(paths, options_from(dict(log_options)))
     frame = complete(answers, cut)

@@ -8,11 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from unwaver.report.source import Source
-from unwaver.show import ARROW, chance_of, count_title, percent, shown_scores
-from unwaver.spreadsheet import guarded
+from unwaver.reports.source import Source
+from unwaver.reports.terminal import ARROW, chance_of, count_title, percent, shown_scores
 from unwaver.state import COUNTS
 from unwaver.text.safe import safe
+from unwaver.text.spreadsheet import guarded
 from unwaver.types import Score
 
 _NAMES = (

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unwaver import missing
-from unwaver.failures import from_records, in_words
+from unwaver.asking.failures import from_records, in_words
+from unwaver.metrics import missing
 from unwaver.result import OF_BUCKETS, Result, method_names, of_free_text
 from unwaver.state import COUNTS
 from unwaver.text.safe import safe
@@ -258,7 +258,7 @@ def remarks(result: Result) -> list[str]:
     if not_asked:
         lines.append(f"{not_asked:,} groups could not be scored: not every item was asked or answered.")
     if until := result.run.get("until"):
-        from unwaver.until import as_lines
+        from unwaver.asking.until import as_lines
 
         lines += as_lines(until)
     elif not_needed:
@@ -314,7 +314,7 @@ def _plain(s: Score) -> str:
 
 def _about_variants(result: Result) -> list[str]:
     """How the variants were certified, and what wrong ones among them would do to the numbers."""
-    from unwaver.audit import as_text
+    from unwaver.asking.audit import as_text
 
     lines = [
         f"{found['case']} ({found['model']}): {as_text(found)}" for found in result.run.get("certification", ())

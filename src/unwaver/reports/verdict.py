@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from unwaver.missing import in_words
+from unwaver.metrics.missing import in_words
+from unwaver.reports.terminal import chance_of
+from unwaver.reports.terminal import percent as number
 from unwaver.result import Result
-from unwaver.show import chance_of
-from unwaver.show import percent as number
 from unwaver.state import MISSING
 from unwaver.types import Score
 

@@ -2,7 +2,7 @@
 
 Groups that share an original are not independent, so the unit that is resampled is the cluster, not the group.
 Groups made of pairs of originals share items in chains, so that all of them may hang together; their units are the
-original items (see unwaver.units). Which interval is given depends on the units:
+original items (see unwaver.stats.units). Which interval is given depends on the units:
 
     exact           binomial, where every unit is one group worth 0 or 1: covers at least 95 %. Also where
                     the value is 0 or 1, with n = units: a bootstrap would have no width there
@@ -15,7 +15,7 @@ original items (see unwaver.units). Which interval is given depends on the units
 The bootstrap is BCa (Efron 1987): near 0 and 1 the draws are skewed, and their plain percentiles cover 93 %
 where 95 % is said. Tails are those of Student's t, as percentiles are too narrow for few clusters.
 
-Tests of two runs on the same groups, and Holm's correction, are in unwaver.paired.
+Tests of two runs on the same groups, and Holm's correction, are in unwaver.stats.paired.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from unwaver.units import Floats as Floats
-from unwaver.units import Ints as Ints
-from unwaver.units import count_units, disjoint_groups, item_draws, merged, stretched, without_each_item
+from unwaver.stats.units import Floats as Floats
+from unwaver.stats.units import Ints as Ints
+from unwaver.stats.units import count_units, disjoint_groups, item_draws, merged, stretched, without_each_item
 
 Reduce = Callable[[Floats], Floats]
 
@@ -70,10 +70,10 @@ def estimate(
 ) -> Estimate:
     """Reduce one value (or one row of statistics) per group, NaN where the metric does not apply.
 
-    `units` has the cluster of each group, or a row with the items of each group (see unwaver.units). `reduce` gets
-    the column sums with the number of groups as the last column; None is the mean. `share` says that the value
-    lies between 0 and 1. `by_weight` stands in for `reduce` where the value is no function of sums: it gets the
-    weights of all groups, 0 for those that do not apply.
+    `units` has the cluster of each group, or a row with the items of each group (see unwaver.stats.units).
+    `reduce` gets the column sums with the number of groups as the last column; None is the mean. `share` says that
+    the value lies between 0 and 1. `by_weight` stands in for `reduce` where the value is no function of sums: it
+    gets the weights of all groups, 0 for those that do not apply.
     """
     table = values[:, None] if values.ndim == 1 else values
     counted = np.asarray(~np.isnan(table).any(axis=1))

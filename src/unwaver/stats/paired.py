@@ -30,7 +30,7 @@ from unwaver.stats import (
     t_interval,
     zeros_and_ones,
 )
-from unwaver.units import (
+from unwaver.stats.units import (
     SHAPE,
     Floats,
     Ints,
@@ -74,7 +74,7 @@ def difference(
     level: float = LEVEL,
 ) -> Difference | None:
     """`first` and `second` have a value (or a row of statistics) for each group, NaN where it does not apply;
-    `units` are the clusters or the items of the groups (see unwaver.units).
+    `units` are the clusters or the items of the groups (see unwaver.stats.units).
 
     [0, 0, 1], [1, 0, 1] -> 1/3, p = 1. None where no group is left.
     """

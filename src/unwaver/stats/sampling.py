@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from unwaver.stats import Floats, Ints
-from unwaver.weights import BINS, confidence_bins
+from unwaver.stats.weights import BINS, confidence_bins
 
 
 def round_robin(confidence: Floats, count: int, *, seed: int = 0) -> Ints:

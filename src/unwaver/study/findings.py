@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from unwaver import paired
-from unwaver.block import block_of
-from unwaver.folder import SCORES, read_scores
-from unwaver.paired import holm
-from unwaver.rescore import read_folder
+from unwaver.engine.folder import SCORES, read_scores
+from unwaver.engine.load import read_folder
+from unwaver.metrics.block import block_of
+from unwaver.metrics.score import measured, partition
+from unwaver.models.trained import SUFFIX
 from unwaver.result import LEADING, Result
-from unwaver.scoring import measured, partition
-from unwaver.stats import Floats
+from unwaver.stats import Floats, paired
+from unwaver.stats.paired import holm
 from unwaver.study.plan import Condition, Plan
 from unwaver.study.work import Model, answers_to_test
 from unwaver.train.base import is_text_to_text, open_base
-from unwaver.trained import SUFFIX
 from unwaver.types import Score
 
 ALPHA = 0.05

@@ -11,10 +11,10 @@ from typing import Any
 from unwaver.checked import is_number
 from unwaver.errors import DataError, near
 from unwaver.files import read_toml
+from unwaver.models.trained import check_form
 from unwaver.train.adversarial import WAYS
 from unwaver.train.recipes import NAMES as RECIPES
 from unwaver.train.setup import ALL, Setup, named
-from unwaver.trained import check_form
 
 _EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.single]; docs/train.md shows one'
 # of a setting, handed to the training as they are

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unwaver import registry
-from unwaver.show import ARROW, p_value, percent
+from unwaver.reports.terminal import ARROW, p_value, percent
 from unwaver.study.findings import TEST, Compared, Findings, Line
 from unwaver.study.plan import Plan, slug
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unwaver import folder
 from unwaver.config import Config
 from unwaver.console import Console
-from unwaver.engine import Run
+from unwaver.engine import folder
+from unwaver.engine.runs import Run
 from unwaver.errors import DataError, StoreFull
 from unwaver.files import read_rows
-from unwaver.loaders import library
 from unwaver.models.hf_common import folder_identity
-from unwaver.select import cases
 from unwaver.study.plan import Condition, Evaluation, Job, Plan
 from unwaver.study.workers import side_by_side
+from unwaver.suites.library import library
+from unwaver.suites.select import cases
 from unwaver.train.data import labelled
 from unwaver.train.finetune import train
 from unwaver.train.setup import named

@@ -16,8 +16,8 @@ from typing import Any
 from unwaver.errors import UsageError
 from unwaver.files import Row, read_rows, shown
 from unwaver.groups import with_clusters
-from unwaver.loaders import Library, library
 from unwaver.suites.common import check_case, gold, task_fields
+from unwaver.suites.library import Library, library
 from unwaver.tasks import Task, built_in
 from unwaver.types import Group, Item, Suite
 from unwaver.variants.compose import CAP, additive_pairs, length_limit

@@ -11,10 +11,10 @@ from typing import Any
 from unwaver import registry
 from unwaver.errors import UsageError, near
 from unwaver.groups import with_clusters
-from unwaver.own_tasks import open_task
 from unwaver.suites.common import check_case
 from unwaver.suites.from_table import read_source
 from unwaver.tasks import Task, built_in
+from unwaver.tasks.own import open_task
 from unwaver.text.refused import Refused
 from unwaver.types import Group, Item, Suite
 from unwaver.variants.paraphrase import is_model, shown_writer

@@ -14,12 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unwaver.calm_layout import calm_fields
 from unwaver.errors import DataError
 from unwaver.files import EXTENSIONS, Row, extension, read_rows
-from unwaver.loaders import Library, library
 from unwaver.suites.common import check_case, is_quoted, read_label
+from unwaver.suites.library import Library, library
 from unwaver.tasks import Task, built_in
+from unwaver.tasks.calm_layout import calm_fields
 from unwaver.types import Group, Item, Suite
 from unwaver.variants.render import reverse, signal
 from unwaver.variants.source import Build, Source

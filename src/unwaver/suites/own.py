@@ -13,11 +13,11 @@ from pathlib import Path
 
 from unwaver.files import Row, Where, read_rows, shown, stem
 from unwaver.groups import group_from_json, with_clusters
-from unwaver.own_tasks import open_task
 from unwaver.suites.common import check_case
 from unwaver.suites.fit import fitted
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
 from unwaver.tasks import OPTIONS, Task, built_in, plain_task
+from unwaver.tasks.own import open_task
 from unwaver.types import Group, Item, Suite
 
 Placed = tuple[Group, Where]

@@ -22,8 +22,8 @@ from pathlib import Path
 from unwaver.errors import UsageError
 from unwaver.files import Row, read_rows, shown
 from unwaver.groups import with_clusters
-from unwaver.loaders import Library, library
 from unwaver.suites.common import check_case
+from unwaver.suites.library import Library, library
 from unwaver.types import Group, Item, Role, Suite
 
 CASES = {"v1": ("paraphrase",), "2025": ("paraphrase",)}

@@ -1,4 +1,4 @@
-"""Tasks: short declarative entries (tasks.toml), and how an item becomes what a model reads."""
+"""Tasks: short declarative entries (built_in.toml), and how an item becomes what a model reads."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Task:
 
 @cache
 def built_in() -> Mapping[str, Task]:
-    text = resources.files("unwaver").joinpath("tasks.toml").read_text(encoding="utf-8")
+    text = resources.files("unwaver.tasks").joinpath("built_in.toml").read_text(encoding="utf-8")
     return parse_tasks(tomllib.loads(text))
 
 

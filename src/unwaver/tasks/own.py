@@ -1,4 +1,4 @@
-"""A task of a user's own: a TOML file with the keys of tasks.toml, named where a built-in task would be."""
+"""A task of a user's own: a TOML file with the keys of built_in.toml, named where a built-in task would be."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ from unwaver.errors import ModelError, UsageError, near
 from unwaver.models.hf_common import import_torch, length_batches
 from unwaver.models.pretrained import pretrained
 from unwaver.tasks import Task
+from unwaver.text.english import parsed
 from unwaver.text.refused import Refused
 from unwaver.train.base import open_base
 from unwaver.types import Item
-from unwaver.variants.english import parsed
 from unwaver.variants.rules import words
 from unwaver.variants.rules.sentence import Edit, applied, rendered, sentence_of
 from unwaver.variants.surface import word_survives

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unwaver.trained import FLAG
+from unwaver.models.trained import FLAG
 
 
 def card(about: Mapping[str, Any]) -> str:

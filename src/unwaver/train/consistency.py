@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from unwaver.errors import UsageError
+from unwaver.models.trained import in_form
 from unwaver.suites.built import builder, names_of
 from unwaver.tasks import CALM, Task
-from unwaver.trained import in_form
 from unwaver.types import Group, Item
 from unwaver.variants.paraphrase import is_model
 from unwaver.variants.source import Source

@@ -11,13 +11,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from unwaver.drawing import training_shares
 from unwaver.errors import DataError, UsageError
 from unwaver.files import EXTENSIONS, Row, extension, read_rows, read_text
-from unwaver.loaders import Library
+from unwaver.stats.sampling import training_shares
 from unwaver.suites import calm
 from unwaver.suites.common import read_label
 from unwaver.suites.from_table import read_source
+from unwaver.suites.library import Library
 from unwaver.tasks import Task
 from unwaver.types import Item
 

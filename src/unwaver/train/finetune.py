@@ -20,10 +20,21 @@ from typing import Any
 import numpy as np
 
 from unwaver import __version__
+from unwaver.engine.folder import write_whole
 from unwaver.errors import StoreFull, UsageError
-from unwaver.folder import write_whole
 from unwaver.models.hf_common import token_limit
 from unwaver.models.pretrained import pretrained
+from unwaver.models.trained import (
+    ABOUT,
+    FLAG,
+    SEEN,
+    VERSION,
+    Fingerprints,
+    fingerprints,
+    in_form,
+    read_trained,
+    unseen,
+)
 from unwaver.train.adversarial import substituted
 from unwaver.train.base import (
     PACKAGE,
@@ -39,17 +50,6 @@ from unwaver.train.consistency import Variant, variants_of
 from unwaver.train.recipes import Recipe
 from unwaver.train.rows import Encoder, answered, diverged, lines_of_test, score
 from unwaver.train.setup import Part, Setup, as_json, nothing_unseen
-from unwaver.trained import (
-    ABOUT,
-    FLAG,
-    SEEN,
-    VERSION,
-    Fingerprints,
-    fingerprints,
-    in_form,
-    read_trained,
-    unseen,
-)
 from unwaver.types import Item
 
 SUMMARY, TEST, CARD = "summary.json", "test.jsonl", "README.md"

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.errors import UsageError, near
-from unwaver.loaders import library
 from unwaver.models.hf_common import import_torch, pick_device
-from unwaver.own_tasks import open_task
+from unwaver.models.trained import PLAIN, check_form
 from unwaver.suites import paranlu
+from unwaver.suites.library import library
 from unwaver.tasks import CALM, Task
+from unwaver.tasks.own import open_task
 from unwaver.train.adversarial import check_substitution
 from unwaver.train.base import base_identity, open_base
 from unwaver.train.consistency import checked
 from unwaver.train.data import Labelled, drawn, held_out, labelled
 from unwaver.train.recipes import Recipe, recipe_for
-from unwaver.trained import PLAIN, check_form
 from unwaver.types import Item
 
 TRAIN, ALL = "train", "*"

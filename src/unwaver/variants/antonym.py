@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
+from unwaver.text.english import Edit, article, check_language, edited, parsed, words
 from unwaver.text.refused import Refused
-from unwaver.variants.english import Edit, article, check_language, edited, parsed, words
 from unwaver.variants.lexicon import Antonyms, Pos, antonyms_of
 from unwaver.variants.negate_verbs import cased_like, end_of, replaced
 from unwaver.variants.source import Rewrite, Rewriter

@@ -77,7 +77,7 @@ def _number(text: str) -> float | None:
 
 def refused_by(judge: Judge, original: str, candidate: str) -> str | None:
     """Why a judge that needs no model refuses a candidate; None where it does not, or needs a model."""
-    from unwaver.distance import lexical_distance
+    from unwaver.text.distance import lexical_distance
 
     if judge.kind == "distance":
         value = lexical_distance(original, candidate)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from unwaver.text.english import check_language, parsed
 from unwaver.text.refused import Refused
-from unwaver.variants.english import check_language, parsed
 from unwaver.variants.negate_insert import inserted
 from unwaver.variants.negate_questions import is_question, negated_question
 from unwaver.variants.negate_remove import removed, removed_from_phrases

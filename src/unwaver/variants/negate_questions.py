@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from unwaver.text.english import Edit, edited, words
 from unwaver.text.refused import Refused
-from unwaver.variants.english import Edit, edited, words
 from unwaver.variants.negate_remove import NOT, some_noun
 from unwaver.variants.negate_verbs import end_of, is_verb_form, replaced, with_space_before
 from unwaver.variants.source import Rewrite

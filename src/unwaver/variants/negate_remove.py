@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from unwaver.text.english import Edit, article, edited, in_capitals, words
 from unwaver.text.refused import Refused
-from unwaver.variants.english import Edit, article, edited, in_capitals, words
 from unwaver.variants.negate_verbs import (
     cased_like,
     end_of,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
+from unwaver.text.english import Edit, words
 from unwaver.text.refused import Refused
-from unwaver.variants.english import Edit, words
 
 BE = frozenset({"am", "is", "are", "was", "were", "'s", "'re", "'m", "’s", "’re", "’m"})
 HAVE = frozenset({"has", "have", "had", "'ve", "’ve", "'s", "’s", "'d", "’d"})

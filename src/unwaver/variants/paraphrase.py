@@ -1,7 +1,7 @@
 """Paraphrases: a group for each item, with every candidate that the writer gives and what the judges are asked.
 
 The writer is `rules` (no model), `bank/FILE`, or any model. What a model writes is not known yet: its groups
-hold the original alone until it is asked (see unwaver.writing).
+hold the original alone until it is asked (see unwaver.asking.paraphraser).
 """
 
 from __future__ import annotations

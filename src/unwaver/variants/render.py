@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from unwaver.calm_layout import COLON, SIGNS, calm_fields
 from unwaver.tasks import CALM
+from unwaver.tasks.calm_layout import COLON, SIGNS, calm_fields
 from unwaver.text.refused import Refused
 from unwaver.types import Group
 from unwaver.variants.source import Build, Source, group_of, label_refused

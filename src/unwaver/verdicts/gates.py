@@ -13,17 +13,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from unwaver.asking.failures import in_short
 from unwaver.bars import LEADING, Way, check_metrics, fraction, metric_name, read_bar
-from unwaver.block import Block, block_of
-from unwaver.compare import Side, comparable, paired
 from unwaver.errors import DataError, UsageError, near
-from unwaver.failures import in_short
 from unwaver.files import read_toml
-from unwaver.missing import in_words, what_to_do
-from unwaver.paired import difference
+from unwaver.metrics.block import Block, block_of
+from unwaver.metrics.missing import in_words, what_to_do
+from unwaver.metrics.score import Measured, accuracy_of, measured, partition
 from unwaver.result import leading_of
-from unwaver.scoring import Measured, accuracy_of, measured, partition
 from unwaver.stats import FEWEST as FEWEST_UNITS
+from unwaver.stats.paired import difference
+from unwaver.verdicts.paired_runs import Side, comparable, paired
 
 Verdict = Literal["pass", "fail", "undecided"]
 EVERYWHERE = "*"
@@ -302,7 +302,7 @@ def _clusters_needed(value: float, bar: float, clusters: int, alpha: float, *, d
     from scipy.special import betaincinv
 
     def decides(n: float) -> bool:
-        if drop:  # no cluster differs in another way: see unwaver.paired
+        if drop:  # no cluster differs in another way: see unwaver.stats.paired
             others = 1 - alpha ** (1 / n)
             end = (1 - others) * value + (others if value < bar else -others)
             return bool(end <= bar) if value < bar else bool(end > bar)

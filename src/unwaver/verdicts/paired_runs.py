@@ -14,16 +14,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from unwaver import folder
-from unwaver.block import Block, block_of
-from unwaver.certify import is_plain
+from unwaver.asking.failures import Reason, from_records
+from unwaver.engine import folder
+from unwaver.engine.load import read_answers, run_folder
 from unwaver.errors import DataError, UsageError, near
-from unwaver.failures import Reason, from_records
-from unwaver.paired import difference, holm
-from unwaver.rescore import read_answers, run_folder
+from unwaver.groups.certify import is_plain
+from unwaver.metrics.block import Block, block_of
+from unwaver.metrics.score import Measured, Unreadable, accuracy_of, broken, measured
 from unwaver.result import leading_of
-from unwaver.scoring import Measured, Unreadable, accuracy_of, broken, measured
 from unwaver.stats import LEVEL
+from unwaver.stats.paired import difference, holm
 from unwaver.types import Group, Item
 
 Case = tuple[str, str, str]

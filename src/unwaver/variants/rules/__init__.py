@@ -14,8 +14,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, product
 
+from unwaver.text.english import check_language, parsed
 from unwaver.text.refused import Refused
-from unwaver.variants.english import check_language, parsed
 from unwaver.variants.rules import adverbials, existential, focus, modifiers, order, voice, words
 from unwaver.variants.rules.sentence import Edit, Piece, Sentence, applied, rendered, sentence_of
 from unwaver.variants.source import Rewrite, Rewriter
