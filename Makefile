@@ -20,7 +20,7 @@ demo: $(VENV)/.demo
 	$(BIN)/unwaver run sample --model demo/smollm2
 
 # one thread a worker: two workers with two threads each wait for one another on two cores
-test: $(VENV)/.dev $(VENV)-lm-eval/.done $(VENV)/.browser
+test: $(VENV)/.dev $(VENV)-lm-eval/.done $(VENV)/.system
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
 lint: $(VENV)/.dev
@@ -62,9 +62,11 @@ $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) install --no-deps bert-score
 	@touch $@
 
-# reports are opened in a real browser; where there is none and it cannot be installed, these tests are skipped
-$(VENV)/.browser: $(VENV)/.dev
-	@command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q chromium; } || true
+# a real browser opens reports, and WordNet is one source of antonyms; where they cannot be installed, the tests that
+# need them are skipped and say so
+$(VENV)/.system: $(VENV)/.dev
+	@command -v chromium >/dev/null && test -d /usr/share/wordnet || \
+		{ apt-get update -q && apt-get install -y -q chromium wordnet-base; } || true
 	@touch $@
 
 # lm-eval and Inspect, whose logs are scored, have an environment of their own: what they need is not what we need
