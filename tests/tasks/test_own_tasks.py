@@ -1,4 +1,4 @@
-"""Tasks of a user's own: a TOML file with the keys of tasks.toml."""
+"""Tasks of a user's own: a TOML file with the keys of tasks/built_in.toml."""
 
 import pytest
 
@@ -132,7 +132,7 @@ def test_every_built_in_task_would_pass_as_ones_own(tmp_path):
     import tomllib
     from importlib import resources
 
-    text = resources.files("unwaver").joinpath("tasks.toml").read_text(encoding="utf-8")
+    text = resources.files("unwaver.tasks").joinpath("built_in.toml").read_text(encoding="utf-8")
     names = list(tomllib.loads(text))
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(f"[{name}]", f"[my-{name}]").replace(f"[{name}.", f"[my-{name}.")
