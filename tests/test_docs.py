@@ -247,3 +247,9 @@ def test_pictures_fetch_nothing() -> None:
     for picture in (ROOT / "docs" / "pictures").glob("*.svg"):
         text = picture.read_text(encoding="utf-8")
         assert not re.search(r"url\(['\"]?https?:|href=['\"]https?:", text)
+
+
+def test_promises_name_files_that_exist() -> None:
+    named = re.findall(r"`((?:tests|torture)/[\w/]+\.py)`", TEXTS["reliability.md"])
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []
