@@ -122,6 +122,11 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "…" + text[-1]
 
 
+def whole(text: str) -> int | None:
+    """The whole number that a text is: whole("17") -> 17; "-1", "²" and a text of thousands of digits -> None."""
+    return int(text) if text.isdecimal() and len(text) < 19 else None
+
+
 def missing_column(column: str, columns: Iterable[str]) -> str:
     return f'no column "{column}"; found: ' + ", ".join(f'"{c}"' for c in columns)
 

@@ -144,3 +144,9 @@ def test_as_an_object(data: Path, tmp_path: Path) -> None:
     model = train([data / "defeasible_nli" / "social_dev_part_paranlu_aflite.csv"], "delta-social")
     result = unwaver.run("paranlu/social", model, limit=5, data_dir=str(data), out=str(tmp_path / "run"))
     assert result.find("P_C").counted == 5
+
+
+def test_a_label_of_thousands_of_digits_is_no_number(tmp_path: Path) -> None:
+    from unwaver.files import whole
+
+    assert (whole("17"), whole("²"), whole("-1"), whole("9" * 5000), whole("")) == (17, None, None, None, None)

@@ -161,10 +161,12 @@ def _variants(values: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 def _whole(text: str) -> int:
     from unwaver.errors import UsageError
+    from unwaver.files import whole
 
-    if not text.isdecimal():
+    number = whole(text)
+    if number is None:
         raise UsageError(f"--rows {text}: expected a whole number", hint="--rows 2000 or --rows snli=2000")
-    return int(text)
+    return number
 
 
 def by_task(values: Sequence[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ import polars as pl
 
 from unwaver.answers.table import SCHEMA
 from unwaver.errors import DataError, UsageError, near
-from unwaver.files import Row, Where, decode, read_rows, read_text, shown
+from unwaver.files import Row, Where, decode, read_rows, read_text, shown, whole
 from unwaver.state import NO_ANSWER
 
 HEAD = 1 << 16  # bytes that a format is told by
@@ -126,8 +126,9 @@ def lookup(record: Mapping[str, Any], path: str, where: Where) -> Any:
         return record[path]
     value: Any = record
     for part in path.split("."):
-        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
-            value = value[int(part)]
+        place = whole(part)
+        if isinstance(value, list) and place is not None and place < len(value):
+            value = value[place]
         elif isinstance(value, Mapping) and part in value:
             value = value[part]
         else:

@@ -21,7 +21,7 @@ import numpy as np
 
 from unwaver import checked
 from unwaver.errors import DataError, ModelError, UsageError, near
-from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, shown
+from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, shown, whole
 from unwaver.models.arrays import NUMBERS, read_arrays
 from unwaver.stats.linear import Linear, fit
 from unwaver.stats.sampling import training_shares
@@ -239,8 +239,9 @@ def _class(label: Any, task: Task, row: Row) -> int:
     text = str(label).strip()
     if text in task.labels:
         return task.labels.index(text)
-    if text.isdecimal() and int(text) < len(task.labels) and not any(name.isdecimal() for name in task.labels):
-        return int(text)
+    number = whole(text)
+    if number is not None and number < len(task.labels) and not any(name.isdecimal() for name in task.labels):
+        return number
     known = ", ".join(f"{n} {name}" for n, name in enumerate(task.labels))
     raise row.where.error(f"found label {shown(label)}, expected one of {known}", f"is it a file of {task.name}?")
 

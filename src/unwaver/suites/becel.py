@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.errors import UsageError
-from unwaver.files import Row, read_rows, shown
+from unwaver.files import Row, read_rows, shown, whole
 from unwaver.groups import with_clusters
 from unwaver.suites.common import check_case, gold, task_fields
 from unwaver.suites.library import Library, library
@@ -157,7 +157,7 @@ def _swap_of(row: Row, task: Task) -> tuple[object, ...]:
 
 def _origin(row: Row, base: Sequence[Row]) -> tuple[int, int]:
     found = row.text("originated_idx")
-    numbers = [int(part) for part in found.split("|") if part.isdecimal()]
+    numbers = [number for part in found.split("|") if (number := whole(part)) is not None]
     if len(numbers) != 2 or found.count("|") != 1 or max(numbers) >= len(base):
         raise row.where.error(
             f'column "originated_idx": found {shown(found)}, expected i|j with 0 ≤ i, j ≤ {len(base) - 1}',

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from unwaver.errors import DataError
-from unwaver.files import EXTENSIONS
+from unwaver.files import EXTENSIONS, whole
 
 CONNECT_SECONDS = 5  # for each connection and each read
 FETCH_SECONDS = 120  # for a whole file
@@ -212,7 +212,7 @@ def _copy(reply: http.client.HTTPResponse, file: IO[bytes], home: Home) -> None:
             raise _Refused(f"not done after {FETCH_SECONDS} s")
         digest.update(block)
         file.write(block)
-    if size == 0 or (expected.isdigit() and size < int(expected)):
+    if size == 0 or size < (whole(expected) or 0):
         raise _Refused(f"it ended after {size:,} bytes")
     if digest.hexdigest() != home.sha256:
         found = f"found {size:,} bytes with SHA-256 {digest.hexdigest()}"
