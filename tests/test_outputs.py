@@ -96,7 +96,7 @@ REFUSED = {
     "of another run": ("gate r --min tau=0 --junit other/scores.json", "belongs to a run"),
     "bars": ("gate r --bars bars.toml --junit bars.toml", "is an input"),
     "bars as markdown": ("gate r --bars bars.toml --markdown bars.toml --force", "is an input"),
-    "one file for both": ("gate r --min tau=0 --markdown x --junit x", "name one file"),
+    "one file for both": ("gate r --min tau=0 --markdown x --junit x", "name the same file"),
     "hard link to the store": ("report r --out hard.html", "a store of answers"),
     "report of others": ("report r", "part of the input"),
     "notes": ("report r --out notes.txt", "which unwaver did not write"),

@@ -84,13 +84,13 @@ def _check_written(path: Path, form: str, *, inputs: Iterable[Path], force: bool
     ours = BEGINNINGS[form].match(head) is not None
     for given in inputs:
         if _same(path, given):
-            hint = "choose another name: it would replace what it is made from"
+            hint = "choose another name: the output would replace its own input"
             raise UsageError(f"{option}: this file is an input of the command", file=path, hint=hint)
         if head and not ours and given.is_dir() and _is_in(path, given):
             raise UsageError(f"{option}: this file is part of the input {given}", file=path, hint=_ANOTHER)
     if head and not ours and not force:
         raise UsageError(
-            f"{option}: there is another file of that name, which unwaver did not write",
+            f"{option}: this name is taken by a file which unwaver did not write",
             file=path,
             hint="choose another name, or replace it with --force",
         )
@@ -128,7 +128,7 @@ def check_run(folder: Path, inputs: Iterable[Path]) -> None:
         if head is None:
             continue
         if any(_same(path, one) for one in given):
-            hint = "choose another --out: it would replace what it is made from"
+            hint = "choose another --out: the output would replace its own input"
             raise UsageError(f"the run would write {name}, which is an input of the command", file=path, hint=hint)
         if head and not (folder / "run.json").exists() and not BEGINNINGS[form].match(head):
             hint = "choose another --out, or move that file away"

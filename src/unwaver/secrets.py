@@ -2,7 +2,7 @@
 
 A secret is learnt where it comes in: the variables that hold keys, options named like keys, tokens or passwords,
 fields of `extra` named so, passwords and keys in addresses. From then on every file (folder.write_whole, Store),
-every stream (cli.streams), every error (errors.UnwaverError) and every text that is shown (show.safe) goes through
+every stream (cli.streams), every error (errors.UnwaverError) and every text that is shown (text.safe) goes through
 `masked`. What a server says goes through `masked_echo`, which knows the forms in which servers show half a key.
 The text of an answer is kept as it came: it is data.
 

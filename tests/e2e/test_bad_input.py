@@ -201,7 +201,9 @@ CASES: dict[str, Case] = {
     "score: replicate": Case("score t.csv", ('column "replicate": found "x", expected a whole number',), {"t.csv": "group,kind,role,label,replicate\n1,semantic,original,a,x\n"}, "t.csv", 2),
     "score: no group": Case("score t.csv", ('column "group": found nothing', "drop the row"), {"t.csv": TABLE + ",semantic,original,a\n"}, "t.csv", 2),
     "score: empty": Case("score t.csv", ("the file has no rows",), {"t.csv": TABLE}, "t.csv"),
-    "score: no parquet": Case("score t.parquet", ("no parquet table", "write the file again"), {"t.parquet": "x"}, "t.parquet"),
+    "score: no parquet": Case(
+        "score t.parquet", ("not a parquet table", "write the file again"), {"t.parquet": "x"}, "t.parquet"
+    ),
     "show: no run": Case("show t.csv", ("there is no run here", "`unwaver run`"), {}, "t.csv/run.json"),
     "show: limit 0": Case("show r --limit 0", ("0 is not in the range", "unwaver show --help")),
     # run.json

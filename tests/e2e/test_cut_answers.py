@@ -292,7 +292,7 @@ def test_paraphrases_that_a_writer_did_not_finish(unwaver: Any, tmp_path: Path) 
         assert len(server.bodies) == sent
     (found,) = json.loads(done.stdout)["run"]["certification"]
     assert (found["unfinished"], found["refused"], found["candidates"], found["kept"]) == (3, 3, 3, 3)
-    assert "3 not finished by the writer at its token limit" in " ".join(shown.stdout.split())
+    assert "3 cut at the writer's token limit" in " ".join(shown.stdout.split())
     records = [json.loads(line) for line in (tmp_path / "r" / "audit.jsonl").read_text().splitlines()]
     assert [r["standing"] for r in records].count("unfinished") == 3
     assert "A man who has dogs" in {r["variant"] for r in records}

@@ -278,7 +278,7 @@ def test_a_writer_without_a_limit_is_refused(files: Path) -> None:
     with Server() as server:
         options = paraphrased(files, server, max_cost=5.0)
         options["writer_args"] = {**options["writer_args"], "max_tokens": "none"}
-        with pytest.raises(UsageError, match="cannot hold for w"):
+        with pytest.raises(UsageError, match="cannot be enforced for w"):
             package.run("p.csv", "openai/m", **options)
     assert not server.bodies
 

@@ -183,7 +183,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="found nothing in row 2"):
         unwaver.score(holes, bucket="q", answer="said")
     (tmp_path / "no.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(DataError, match="no parquet table"):
+    with pytest.raises(DataError, match="not a parquet table"):
         unwaver.score(tmp_path / "no.parquet", bucket="q")
 
 

@@ -104,11 +104,11 @@ def test_bad_training_files(tmp_path: Path, text: str, message: str, line: int |
 
 
 def test_what_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no bag of words"):
+    with pytest.raises(ModelError, match="not a bag-of-words model"):
         open_model(str(tmp_path / "absent"))
     save(train([written(tmp_path / "train.csv")], "delta-snli"), tmp_path / "bow")
     (tmp_path / "bow" / "weights.npz").write_bytes(b"no archive")
-    with pytest.raises(ModelError, match="no bag of words"):
+    with pytest.raises(ModelError, match="not a bag-of-words model"):
         open_model(str(tmp_path / "bow"))
 
 

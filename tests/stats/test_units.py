@@ -181,6 +181,16 @@ def test_a_difference_can_be_seen_although_all_groups_hang_together() -> None:
     assert (same.p, same.low, same.high) == (1.0, -binomial(0, 15)[1], binomial(0, 15)[1])
 
 
+@pytest.mark.parametrize(("items", "p"), [(12, 2 * 0.5**6), (7, 2 * 0.5**3)])
+def test_where_every_group_changes_alike_there_is_a_difference(items: int, p: float) -> None:
+    """Draws have no spread then, which is no reason to see nothing."""
+    units = np.array(list(combinations(range(items), 2)))
+    found = difference(np.zeros(len(units)), np.ones(len(units)), units)
+    assert found is not None
+    assert (found.difference, found.p) == (1.0, pytest.approx(p))
+    assert found.low < 1.0 == found.high  # type: ignore[operator]
+
+
 def test_differences_of_few_units() -> None:
     random = np.random.default_rng(0)
     for items, test, interval in ((4, "permutation", None), (8, "t", "t")):

@@ -198,7 +198,7 @@ def test_what_is_in_the_cache_is_held_against_the_pin(cache, server):
     said = []
     old = replace(fetching(f"{server}/x.tsv", said), fetch=False)
     assert old.find("set/x").read_bytes() == OTHER
-    assert "is not the file that scores were checked with: delete it and give --fetch" in said[0]
+    assert "differs from the pinned file: delete it and add --fetch" in said[0]
     with pytest.raises(DataError, match="SHA-256"):
         fetching(f"{server}/other").find("set/x")
     assert (cache / "set/x.tsv").read_bytes() == OTHER

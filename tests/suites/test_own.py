@@ -295,6 +295,6 @@ def test_files_must_not_call_different_things_by_one_name(tmp_path: Path, names:
         items = [{"id": f"i{n}", "text": f"{text} {n}"} for n in range(2)]
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": group, "items": items}) + "\n")
     files = [str(tmp_path / name) for name in names]
-    with pytest.raises(DataError, match="several of the files have a group"):
+    with pytest.raises(DataError, match="more than one file uses this id"):
         unwaver.run(files, "fake/random", out=str(tmp_path / "run"))
     assert unwaver.run([files[0], "sample/snli"], "fake/random", out=str(tmp_path / "run"))

@@ -219,7 +219,7 @@ def _polars_reads(path: Path, read: Callable[[], Read]) -> Read:
     except (OSError, ValueError, MemoryError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as e:
         first_line = (str(e).strip() or type(e).__name__).split("\n", 1)[0]
         hint = "write the file again: it may be cut or damaged"
-        raise DataError(f"no parquet table: {first_line}", file=path, hint=hint) from None
+        raise DataError(f"not a parquet table: {first_line}", file=path, hint=hint) from None
 
 
 @contextmanager

@@ -470,8 +470,8 @@ def _frame(table: Any) -> pl.DataFrame:
             return pl.DataFrame(rows, infer_schema_length=None)
         except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as e:
             first_line = str(e).split("\n", 1)[0]
-            hint = "each column holds values of one kind, and all columns are of one length"
-            raise DataError(f"no table: {first_line}", hint=hint) from None
+            hint = "give each column values of one type, and all columns the same length"
+            raise DataError(f"not a table: {first_line}", hint=hint) from None
     if hasattr(table, "columns"):  # pandas, without its PyArrow
         return pl.DataFrame({str(c): table[c].to_list() for c in table.columns}, strict=False)
-    raise DataError(f"a {type(table).__name__} is no table", hint="give a Polars or pandas frame, or rows")
+    raise DataError(f"a {type(table).__name__} is not a table", hint="give a Polars or pandas frame, or rows")

@@ -184,7 +184,7 @@ class Asker:
             self.is_over = True
             self.spent.stopped = self.spent.stopped or (
                 f"a reply of {model.name} cost {cost:.3g}, more than the {worst:.3g} that its limits allow "
-                f"({tokens_in:,} prompt tokens, {tokens_out:,} answer tokens): the cost cap cannot hold"
+                f"({tokens_in:,} prompt tokens, {tokens_out:,} answer tokens): --max-cost cannot be enforced"
             )
 
     def _affordable(self, keys: Sequence[str], plan: Plan, model: Model) -> Sequence[str]:

@@ -177,13 +177,13 @@ def as_text(found: Mapping[str, Any]) -> str:
     text += f"{found['kept']:,} kept"
     if found.get("unfinished"):  # these three are not in older runs
         text += (
-            f", {found['unfinished']:,} not finished by the writer at its token limit "
-            f"(more: --writer-arg max_tokens={LEAST})"
+            f", {found['unfinished']:,} cut at the writer's token limit "
+            f"(to raise it: --writer-arg max_tokens={LEAST})"
         )
     if found.get("refused"):
         text += f", {found['refused']:,} refused by the writer's service"
     if any(found.get("no_verdict", {}).values()):
-        text += f", answers of judges that are no verdict: {in_words(found['no_verdict'])}"
+        text += f", judge answers without a verdict: {in_words(found['no_verdict'])}"
     shares = [(n, found[f"items_with_{n}"]) for n in ENOUGH if found[f"items_with_{n}"] is not None]
     if shares:
         text += "; items with " + ", ".join(f"≥ {n}: {100 * share:.1f} %" for n, share in shares)

@@ -64,15 +64,15 @@ class Budget:
         worst = self.worst(model, request)
         if worst is None:
             raise UsageError(
-                f"--max-cost cannot hold for {model.name}: its answers have no limit (max_tokens=none)",
-                hint="--model-arg max_tokens=200 (a writer: --writer-arg; a judge: …,max_tokens=200)",
+                f"--max-cost cannot be enforced for {model.name}: its answers have no limit (max_tokens=none)",
+                hint="add --model-arg max_tokens=200 (writer: --writer-arg; judge: NAME,max_tokens=200)",
             )
         if worst > self.max_cost:
             tokens_in, tokens_out = most_tokens(model, request)
             raise UsageError(
-                f"--max-cost is {self.max_cost:g}, and one request to {model.name} may cost {worst:.3g} "
+                f"--max-cost {self.max_cost:g} is too low: one request to {model.name} may cost {worst:.3g} "
                 f"({tokens_in:,} prompt tokens and {tokens_out or 0:,} answer tokens at most)",
-                hint=f"--max-cost {_above(worst)} or more, or a smaller --model-arg max_tokens",
+                hint=f"use --max-cost {_above(worst)} or more, or a smaller --model-arg max_tokens",
             )
 
 

@@ -104,7 +104,7 @@ class Until:
         """Every case must have the metric, as a mean over groups. Seen on a group to which nobody has answered."""
         for case, groups in cases.items():
             if share_items(groups):
-                why = f"--until: groups of {case} share original items, so none of them can be left out by chance"
+                why = f"--until needs independent groups, but the groups of {case} share original items"
                 raise UsageError(why, hint="give --additive disjoint, or run without --until")
             usable, known = set[str](), set[str]()
             for found in self._measured(self._frame(groups[:1], {})):

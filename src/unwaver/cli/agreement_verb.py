@@ -127,7 +127,7 @@ def _frames(path: Path, agreements: Sequence[Agreement]) -> list[pl.DataFrame]:
 
     place = run_folder([path])
     if place is None:
-        raise DataError("this is no run folder", file=path, hint="give the folder of a run of free text")
+        raise DataError("not a run folder", file=path, hint="give the folder of a run of free text")
     frames, _, config = read_folder(place)
     for agreement in agreements:
         check_same_question(agreement, config.agree, path)

@@ -112,5 +112,5 @@ def _check_output(config: Config, out: Path, force: bool) -> None:
         raise UsageError("--out must be a file: an audit and a store go beside it", hint="--out groups.jsonl")
     store = Path(config.store) if config.store else out.with_suffix(".sqlite")
     if store.resolve() == out.resolve():
-        raise UsageError("--out: the store of answers has this name", file=out, hint="name it groups.jsonl")
+        raise UsageError("--out is also the path of the store of answers", file=out, hint="use --out groups.jsonl")
     check_output(out.parent / "audit.jsonl", "audit", inputs=inputs, force=force, option="audit.jsonl")

@@ -77,7 +77,7 @@ def command(
     if junit:
         check_output(junit, "junit", inputs=inputs, force=force, option="--junit")
     if junit and markdown and junit.resolve() == markdown.resolve() and not is_stream(junit):
-        raise UsageError("--junit and --markdown name one file", file=junit, hint="give each its own")
+        raise UsageError("--junit and --markdown name the same file", file=junit, hint="give each its own file")
     if markdown and not appends:
         check_output(markdown, "gate markdown", inputs=inputs, force=force, option="--markdown")
     chosen: list[Bar] = []

@@ -62,8 +62,8 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as e:  # not of our output, see streams: click would end with 1, "a gate failed"
-            hint = "another process ended early: give the same command again"
-            raise UnwaverError(f"the system says: {e.strerror}", hint=hint) from e
+            hint = "give the same command again"
+            raise UnwaverError(f"another process ended early: {e.strerror}", hint=hint) from e
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx

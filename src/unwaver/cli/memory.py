@@ -29,7 +29,7 @@ _DOING = {
     "analysis": "analysing",
 }
 _HINTS = {
-    "asking a model": "smaller batches need less: --model-arg batch_tokens=256, or --limit",
+    "asking a model": "use smaller batches (--model-arg batch_tokens=256) or fewer groups (--limit 100)",
     "training": "smaller batches need less: --batch 8, or a shorter --length",
 }
 _LESS = "take less at a time: --limit or --sample, a smaller file, or a machine with more memory"

@@ -249,7 +249,7 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
     changed = _given_by_hand()
     config = replace(config, **{name: given[name] for name in changed if name in given})
     if is_masked(config):
-        hint = "give the option that held it again, beside --from"
+        hint = "add the option that held it, for example --from run.json --model-arg extra=…"
         raise UsageError("a secret was left out of this run.json when it was written", file=from_file, hint=hint)
     return config
 

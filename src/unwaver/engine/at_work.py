@@ -79,5 +79,5 @@ def _holder(file: int) -> str:
 
 
 def _busy(place: Path, who: str) -> UsageError:
-    hint = "wait until it ends, or share its answers from a folder of your own: --out OTHER --store FILE for both"
+    hint = "wait until it ends, or use another folder (--out OTHER); --store FILE on both runs shares answers"
     return UsageError(f"another process is at work in this run folder ({who})", file=place, hint=hint)

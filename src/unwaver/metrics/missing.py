@@ -29,7 +29,7 @@ def what_to_do(counts: Mapping[str, int]) -> str:
     if counts.get("cut"):
         return f"ask again with a higher token limit (--model-arg max_tokens={LEAST}), or add --cut keep"
     if counts.get("refused"):
-        return "the service refuses to answer: --allow-undecided passes without them, or ask another model"
+        return "the service refused: ask another model, or add --allow-undecided if other groups have a value"
     return "give the command of the run again"
 
 
@@ -88,7 +88,7 @@ def _about(parts: Sequence[Part], run: Mapping[str, Any]) -> list[str]:
     found = [f"{_groups(count)} not scored: an answer was cut {advice}" for advice, count in cut.items()]
     if refused := sum(part.counts["refused"] for part in parts):
         found.append(
-            f"{_groups(refused)} not scored: the service refused an answer. A refusal is compared with nothing."
+            f"{_groups(refused)} not scored: the service refused an answer. Refused answers are not compared."
         )
     return found
 

@@ -35,7 +35,7 @@ def read_arrays(path: Path, wanted: Mapping[str, tuple[int, str]], hint: str) ->
         raise DataError(f"cannot be read: {e.strerror or e}", file=path, hint=hint) from None
     except Exception as e:  # whatever a damaged file does to the readers of zip archives and of headers
         reason = str(e).strip().split("\n", 1)[0] or type(e).__name__
-        raise DataError(f"no such arrays: {reason}; expected {expected}", file=path, hint=hint) from None
+        raise DataError(f"arrays cannot be read: {reason}; expected {expected}", file=path, hint=hint) from None
 
 
 def _array(archive: zipfile.ZipFile, name: str, dimensions: int, kinds: str) -> np.ndarray:

@@ -88,7 +88,7 @@ def open_model(name: str) -> Bow:
         raw = read_bytes(place / "weights.npz")
         arrays = read_arrays(place / "weights.npz", {"weights": (2, NUMBERS), "bias": (1, NUMBERS)}, hint)
     except DataError as e:
-        raise ModelError(f"no bag of words: {e.message}", file=e.file, hint=hint) from None
+        raise ModelError(f"not a bag-of-words model: {e.message}", file=e.file, hint=hint) from None
     weights, bias = (arrays[name].astype(np.float64) for name in ("weights", "bias"))
     linear = Linear(weights, bias)
     if weights.shape != (COLUMNS, len(about["labels"])) or bias.shape != weights.shape[1:]:

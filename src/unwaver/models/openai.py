@@ -384,7 +384,7 @@ def _hints(name: str, key_env: str, has_key: bool) -> dict[int, str]:
     model = f"does the server know the model {name}? base_url usually ends in /v1"
     if not has_key:
         key = f"put a key into the environment variable {key_env}"
-    setting = "what the server does not know can be left out: --model-arg temperature=none, max_tokens=none …"
+    setting = "leave out a setting that the server does not support: --model-arg temperature=none"
     return {400: setting, 422: setting, 401: key, 403: key, 404: model, 405: model}
 
 

@@ -158,11 +158,12 @@ def interval_words(s: Score, seed: int) -> str:
     if s.interval == "bootstrap":
         return f"BCa bootstrap, {DRAWS:,} draws of {s.clusters:,} clusters, seed {seed}"
     if s.interval == "item bootstrap":
-        return f"bootstrap with weights for {s.clusters:,} original items, a group has their product, seed {seed}"
+        how = "a group's weight is the product of its items' weights"
+        return f"bootstrap with random weights on {s.clusters:,} original items ({how}), seed {seed}"
     if s.interval == "t":
         return f"Student's t, spread by leaving out each of {s.clusters:,} independent units"
     if s.interval == "sequence":
-        return "confidence sequence, valid although the number of groups follows from the answers"
+        return "confidence sequence, valid even though the answers decide how many groups are asked"
     return "none" if s.value is None else f"none: {s.clusters:,} independent units are too few"
 
 

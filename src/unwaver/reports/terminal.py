@@ -276,9 +276,7 @@ def _about_agreements(result: Result) -> list[str]:
                 f"{name}: {lost:,} of {told['pairs']:,} pairs were not compared ({missing.in_words(told)})"
             )
         if told["not_told"]:
-            lines.append(
-                f"{name}: of {told['not_told']:,} of {told['answer_pairs']:,} pairs of answers it can tell nothing"
-            )
+            lines.append(f"{name}: no value for {told['not_told']:,} of {told['answer_pairs']:,} pairs of answers")
         if told["name"] == "judge" and told["own_consistency"] is not None:
             low, high = told["own_interval"]
             lines.append(
@@ -357,7 +355,7 @@ def _about_buckets(result: Result) -> list[str]:
                 "right one: the paraphrase may never have reached the model"
             )
         if s.metric == "P_C" and s.not_applicable and s.value is not None:
-            lines.append(f"{name}: P_C leaves out {s.not_applicable:,} with fewer than two judged answers")
+            lines.append(f"{name}: P_C leaves out groups with fewer than two judged answers: {s.not_applicable:,}")
         if s.metric == "P_C" and _single_answers(result, s):
             lines.append(
                 f"{name}: nothing was measured: no group has a second judged wording or a second answer, so there "

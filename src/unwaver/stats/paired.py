@@ -169,11 +169,14 @@ def _by_items(
         each = drawn(rows)
     if np.isnan(spread):
         return (None, None, None), 1.0, name
-    reach = float(stdtrit(items - 1, (1 + level) / 2)) * spread
-    p = 2 * float(stdtr(items - 1, -abs(total) / spread)) if spread > 0 else 1.0
-    if reach > 0:
+    if spread > 1e-12:
+        reach = float(stdtrit(items - 1, (1 + level) / 2)) * spread
+        p = 2 * float(stdtr(items - 1, -abs(total) / spread))
         return (total - reach, total + reach, name), p, name
-    return _with_unseen((total, total, name), total, each, disjoint_groups(units), share, level), p, name
+    # all groups changed alike, or none did: a sign test on as many groups as share no item
+    apart = disjoint_groups(units)
+    p = min(1.0, 2 * 0.5**apart) if total else 1.0
+    return _with_unseen((total, total, name), total, each, apart, share, level), p, name
 
 
 def mcnemar(up: int, down: int) -> float:

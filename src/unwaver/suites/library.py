@@ -89,7 +89,7 @@ class Library:
         if home is None or hashlib.sha256(path.read_bytes()).hexdigest() == home.sha256:
             return False
         if not self.fetch:
-            self.say(f"{path} is not the file that scores were checked with: delete it and give --fetch")
+            self.say(f"{path} differs from the pinned file: delete it and add --fetch")
         return self.fetch
 
     def files_in(self, relatives: Sequence[str]) -> Iterator[Path]:

@@ -74,7 +74,7 @@ def _check_ids(groups: Iterable[Group]) -> None:
     for group in groups:
         items = [(i.id, (i.task, i.template, *i.fields.items())) for i in group.items]
         if group.id in names or any(texts.setdefault(id, text) != text for id, text in items):
-            what = f"several of the files have a group {group.id}, or an item of the same name in it"
+            what = f"group {group.id}: more than one file uses this id, or the id of an item in it"
             raise DataError(what, hint="rename one of the files or its ids, or run them one at a time")
         names.add(group.id)
 

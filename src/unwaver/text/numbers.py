@@ -1,7 +1,7 @@
 """The numbers of a text, however they are written.
 
 
-Read are digits of all scripts, thousands separators (10,000, 10 000, 1,00,000, 1.000.000), decimals, signs,
+It reads digits of all scripts, thousands separators (10,000, 10 000, 1,00,000, 1.000.000), decimals, signs,
 fractions (3/4, 1 3/4, 1½), powers (1e6, 6.02×10^23, 10⁶, 2^10), hexadecimals (0x10), percent, English number
 words, "1.5 million" and "$2M". English notation: "3,14" is two numbers; only "1.000,5" can be nothing else.
 """

@@ -1,4 +1,4 @@
-"""What is not touched, and why."""
+"""Items from which no variant was made, with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of others on a terminal."""
+"""Make untrusted text safe to print on a terminal."""
 
 from __future__ import annotations
 

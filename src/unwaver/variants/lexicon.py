@@ -196,7 +196,7 @@ def _synset(folder: Path, pos: Pos, offset: int) -> _Synset:
     if not cells or cells[0] != f"{offset:08}":
         raise DataError(
             f"no synset at byte {offset}, where index.{_FILES[pos]} says there is one",
-            hint="index and data files must be of one WordNet, unchanged",
+            hint="use the unchanged index and data files of one WordNet release",
             file=folder / f"data.{_FILES[pos]}",
         )
     with _sound(folder / f"data.{_FILES[pos]}"):
@@ -216,7 +216,7 @@ def _sound(file: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, IndexError) as error:
-        hint = "index and data files must be of one WordNet, unchanged"
+        hint = "use the unchanged index and data files of one WordNet release"
         raise DataError(f"a line cannot be read: {error}", hint=hint, file=file) from None
 
 

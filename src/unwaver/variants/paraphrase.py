@@ -99,8 +99,3 @@ def shown_writer(writer: str, task: Task) -> str:
     if not writer.startswith(BANK):
         return writer
     return f"{writer} ({open_bank(writer.removeprefix(BANK), task).hash})"
-
-
-def most_variants(groups: Sequence[Group]) -> int:
-    """The greatest number of variants that a group has."""
-    return max((sum(item.role == "variant" for item in g.items) for g in groups), default=0)
