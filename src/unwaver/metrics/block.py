@@ -109,6 +109,11 @@ class Block:
         share = np.bincount(place, weights=self.right[rows], minlength=len(codes)) / count
         return share, self.group[rows][first], count
 
+    def wordings(self, rows: Bools) -> Codes:
+        """Per group: how many wordings have such rows. Two paraphrases asked three times each -> 2"""
+        first = np.unique(self.wording[rows], return_index=True)[1]
+        return np.bincount(self.group[rows][first], minlength=self.groups)
+
     @cached_property
     def first_of_target(self) -> Codes:
         """The label code of the first variant or conclusion of each group; -1 unreadable or none."""

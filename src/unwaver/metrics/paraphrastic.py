@@ -100,18 +100,11 @@ def torn(block: Block) -> Floats:
     if np.isnan(block.right[block.target]).all():
         other = block.code != block.first_of_target[block.group]
         found = block.per_group(other.astype(float), block.target) > 0
-        wordings = np.bincount(block.group[_first_of_wordings(block)], minlength=block.groups)
-        return np.where(wordings > 1, found, np.nan)
+        return np.where(block.wordings(block.target) > 1, found, np.nan)
     # repeats of one wording may be torn, too
     share = theta(block)
     several = np.bincount(block.group[block.target & ~np.isnan(block.right)], minlength=block.groups) > 1
     return np.where(several, share * (1 - share) > 0, np.nan)
-
-
-def _first_of_wordings(block: Block) -> np.ndarray:
-    """A row of each wording, as row numbers."""
-    rows = np.flatnonzero(block.target)
-    return np.asarray(rows[np.unique(block.wording[rows], return_index=True)[1]])
 
 
 def _if_independent(block: Block) -> Floats:

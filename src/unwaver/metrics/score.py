@@ -201,14 +201,8 @@ def _identical_in_buckets(block: Block) -> bool:
     np.maximum.at(most, block.group[rows], block.code[rows])
     if bool((least < most).any()):
         return False
-    several = np.bincount(block.group[_first_rows(block.wording, rows)], minlength=block.groups) > 1
+    several = block.wordings(rows) > 1
     return int(several.sum()) > 1 and bool((least[several] >= 0).all())
-
-
-def _first_rows(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Of the chosen rows the first of each code, as row numbers."""
-    chosen = np.flatnonzero(rows)
-    return np.asarray(chosen[np.unique(codes[chosen], return_index=True)[1]])
 
 
 def broken_groups(frame: pl.DataFrame) -> list[str]:
