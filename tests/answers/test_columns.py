@@ -8,6 +8,7 @@ import decimal
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import polars as pl
 import pytest
 
 import unwaver
+from unwaver.answers.columns import as_text, frame_of, texts
 from unwaver.answers.table import complete
 from unwaver.errors import DataError
+from unwaver.logs.common import as_text as log_text
 from unwaver.metrics.block import block_of
 
 ROLES = ("original", "variant")
@@ -212,3 +215,36 @@ def test_a_row_of_a_frame_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match='row 1: column "group": found nothing') as e:
         unwaver.score(tmp_path / "t.parquet")
     assert e.value.file == str(tmp_path / "t.parquet")
+
+
+# --- numbers as labels --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [pl.Float64, pl.Float32])
+def test_each_number_is_read_by_itself(dtype: Any) -> None:
+    """2.0 is "2" whatever stands beside it: 2.5, infinity, a missing value, a number that no Int64 holds."""
+    nan, infinity = float("nan"), float("inf")
+    column = pl.Series("label", [2.0, 2.5, -3.0, -0.0, None, nan, infinity, -infinity, 1e30], dtype=dtype)
+    found = texts(column)
+    assert found.to_list() == ["2", "2.5", "-3", "0", None, None, "inf", "-inf", "1e+30"]
+    assert found.name == "label"
+    assert texts(pl.Series([], dtype=dtype)).to_list() == []
+
+
+@pytest.mark.parametrize("value", [2.0, 2.5, -0.0, 1e-7, 2.0**62, 2.0**63, 1e300, float("inf"), float("nan")])
+def test_one_number_is_read_as_in_a_column(value: float) -> None:
+    assert as_text(value) == log_text(value) == texts(pl.Series([value, 0.5]))[0]
+
+
+@pytest.mark.parametrize(
+    ("end", "beside"), [*product(("parquet", "jsonl"), (2.5, None, float("inf"))), ("jsonl", "x")]
+)
+def test_whole_labels_match_their_gold(tmp_path: Path, end: str, beside: Any) -> None:
+    made = rows(label=[2.0, 2.0, beside, 1.0], gold=["2", "2", "2", "1"])
+    if end == "parquet":
+        path = tmp_path / "t.parquet"
+        pl.DataFrame(made, schema_overrides={"label": pl.Float64}).write_parquet(path)
+    else:
+        path = table(tmp_path / "t.jsonl", made)
+    assert unwaver.score(path).find("tau").accuracy == 0.5
+    assert complete(frame_of(made))["label"].to_list()[:2] == ["2", "2"]

@@ -92,6 +92,16 @@ def test_labels_that_are_numbers_are_names(tmp_path):
         own.suite(put(tmp_path, "mine.csv", "text,variant,gold\na,b,0\n"), labels=["1", "2"])
 
 
+def test_labels_that_are_whole_floats_are_the_same_names(tmp_path):
+    """What pandas writes of 2 beside a missing value."""
+    rows = [{"text": f"t{n}", "variant": f"v{n}", "gold": gold} for n, gold in enumerate((2.0, 2, 1.0, 2.5))]
+    suite = own.suite(put(tmp_path, "mine.jsonl", lines(*rows)))
+    assert [g.items[0].accepted for g in all_groups(suite)] == [("2",), ("2",), ("1",), ("2.5",)]
+    own_choices = {"text": "a", "variant": "b", "choices": [1.0, 2.0], "gold": 2}
+    (group,) = all_groups(own.suite(put(tmp_path, "mine.jsonl", lines(own_choices))))
+    assert (group.items[0].choices, group.items[0].accepted) == (("1", "2"), ("2",))
+
+
 def test_several_variants_share_a_cluster(tmp_path):
     path = put(
         tmp_path,

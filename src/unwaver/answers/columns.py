@@ -57,14 +57,15 @@ def _refused(column: pl.Series, fine: pl.Series, expected: str, hint: str, origi
 
 
 def texts(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
-    """As text; NaN is no value, and 2.0 (what pandas makes of 2 beside a missing value) is "2"."""
+    """As text; NaN is no value, and 2.0 (what pandas makes of 2 beside a missing value or 2.5) is "2"."""
     dtype = column.dtype
     if dtype == pl.String:
         return column
     if dtype.is_float():
         column = column.fill_nan(None)
-        whole = (column.is_null() | ((column == column.round()) & (column.abs() < MOST_WHOLE))).all()
-        return (column.cast(pl.Int64) if whole else column).cast(pl.String)
+        whole = (column == column.round()) & (column.abs() < MOST_WHOLE)
+        number = pl.when(whole).then(column.cast(pl.Int64, strict=False).cast(pl.String))
+        return pl.select(number.otherwise(column.cast(pl.String))).to_series().alias(column.name)
     if dtype.is_nested() or dtype in (pl.Duration, pl.Object):
         hint = "give the column as text"
         raise origin.error(f'column "{column.name}": found values of type {_named(dtype)}, expected text', hint)
@@ -262,7 +263,7 @@ def _series(name: str, values: list[Any]) -> pl.Series:
     elif kinds == {list}:
         values, kinds = _lists(values)
     elif kinds - {str} and (len(kinds) > 1 or not kinds <= {bool, int}):
-        values, kinds = [_as_json(v) for v in values], {str}
+        values, kinds = [as_text(v) for v in values], {str}
     if kinds == {int} and any(v is not None and not -MOST_WHOLE <= v <= MOST_WHOLE for v in values):
         values = [None if v is None else str(v) for v in values]
     return pl.Series(name, values, dtype=None if kinds else pl.Null)
@@ -294,6 +295,4 @@ def _as_json(value: Any) -> str | None:
 
 def as_text(value: Any) -> str | None:
     """One value as `texts` reads it: 2.0 -> "2", NaN -> None, True -> "true"."""
-    if isinstance(value, float):
-        return None if math.isnan(value) else str(int(value)) if value.is_integer() else repr(value)
-    return _as_json(value)
+    return texts(pl.Series([value]))[0] if isinstance(value, float) else _as_json(value)

@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from unwaver.answers import columns
 from unwaver.answers.table import SCHEMA
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, Where, decode, read_rows, read_text, shown, whole
@@ -139,9 +140,11 @@ def lookup(record: Mapping[str, Any], path: str, where: Where) -> Any:
 
 
 def as_text(value: Any) -> str | None:
-    """ " a " -> "a", 3 -> "3", true -> "true", "" and null -> None, anything else as JSON."""
+    """ " a " -> "a", 3 and 3.0 -> "3", true -> "true", "", NaN and null -> None, anything else as JSON."""
     if isinstance(value, str):
         return value.strip() or None
+    if isinstance(value, float):
+        return columns.as_text(value)
     return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 

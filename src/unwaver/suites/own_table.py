@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from unwaver.answers.columns import as_text
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, Where, missing_column, shown
 from unwaver.groups import KINDS, expect_of
@@ -233,7 +234,8 @@ def _choices_cell(row: Row, columns: _Columns) -> tuple[str, ...]:
     """["yes", "no"] in a .jsonl file, yes|no in a table."""
     value = columns.cell(row, "choices")
     parts = value if isinstance(value, list) else str(value or "").split("|")
-    return tuple(str(part).strip() for part in parts if str(part).strip())
+    texts = ((as_text(part) or "").strip() for part in parts)
+    return tuple(text for text in texts if text)
 
 
 def _choices(
@@ -255,9 +257,8 @@ def _choices(
 
 
 def _as_texts(value: Any) -> tuple[str, ...]:
-    """1 -> ("1",), ["a", "b"] -> ("a", "b"), None -> ()."""
-    values = value if isinstance(value, list) else [value]
-    texts = (str(v).lower() if isinstance(v, bool) else str(v).strip() for v in values if v is not None)
+    """1 and 1.0 -> ("1",), ["a", "b"] -> ("a", "b"), None -> ()."""
+    texts = ((as_text(v) or "").strip() for v in (value if isinstance(value, list) else [value]))
     return tuple(text for text in texts if text not in ("", "-"))
 
 
