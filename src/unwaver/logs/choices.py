@@ -7,7 +7,7 @@ are compared by the text, never by the letter.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 _ONE = re.compile(r"\(?(?:([A-Za-z])|(\d{1,3}))\)?[.:)]?")
@@ -55,13 +55,24 @@ def choices_shown(doc: Any, prompt: Any) -> list[str]:
     if not isinstance(prompt, str) or len(set(listed)) != len(listed):
         return []
     shown: dict[str, str] = {}
-    for choice in listed:
-        # the last: solved examples come first
-        marked = re.findall(rf"(?<!\w)([A-Z])[).:]\s*{re.escape(choice.strip())}(?!\w)", prompt)
-        if marked:
-            shown[marked[-1]] = choice
-    ordered = [shown.get(chr(ord("A") + n)) for n in range(len(listed))]
-    return [choice for choice in ordered if choice is not None] if None not in ordered else []
+    for letter, choice in _marks(prompt, listed):
+        shown[letter] = choice  # the last: solved examples come first
+    ordered = [shown.get(chr(ord("A") + n), "") for n in range(len(listed))]
+    return ordered if sorted(ordered) == sorted(listed) else []
+
+
+def _marks(prompt: str, choices: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The letters and their choices, in order. Where one choice begins another, or holds the mark of another
+    ("Plan B: Paris"), the longer counts."""
+    at: dict[int, tuple[int, str, str]] = {}
+    for choice in sorted(choices, key=lambda c: len(c.strip())):
+        for found in re.finditer(rf"(?<!\w)([A-Z])[).:]\s*{re.escape(choice.strip())}(?!\w)", prompt):
+            at[found.start()] = found.end(), found[1], choice
+    done = 0
+    for start in sorted(at):
+        if start >= done:
+            done, letter, choice = at[start]
+            yield letter, choice
 
 
 def _choices_in(doc: Any) -> list[str]:
