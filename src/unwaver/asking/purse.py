@@ -177,7 +177,7 @@ class Ledger:
             if not living and all(at < began() for worker, _, at in rows if worker not in gone):
                 gone = [worker for worker, _, _ in rows]
             db.executemany("DELETE FROM spending WHERE worker = ?", [(worker,) for worker in gone])
-            db.execute("INSERT INTO spending VALUES (?, ?, 0, 0, ?)", (worker.id, process(), time.time()))
+            self.write(0.0, 0.0)
 
     def _living(self, workers: Iterable[str]) -> set[str]:
         return self._worker.living(workers, self.store) - {self._worker.id}
@@ -190,8 +190,9 @@ class Ledger:
         return Row(sum(map(sum, others.values())), bool(waiting and self._living(waiting)), self)
 
     def write(self, spent: float, reserved: float) -> None:
-        statement = "UPDATE spending SET spent = ?, reserved = ?, at = ? WHERE worker = ?"
-        self.store.run(statement, spent, reserved, time.time(), self._worker.id)
+        """Also where others have taken this process for dead and cleared its row away."""
+        statement = "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?)"
+        self.store.run(statement, self._worker.id, process(), spent, reserved, time.time())
 
 
 @contextmanager

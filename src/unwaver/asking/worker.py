@@ -36,24 +36,25 @@ class Worker:
     """This process, as others who use the store see it."""
 
     def __init__(self, store: Store):
-        self.id, self._store = uuid4().hex, store
+        self.id, self._store, self._end = uuid4().hex, store, threading.Event()
+        self._row = self.id, machine(), socket.gethostname(), os.getpid(), started(os.getpid())
         with store.transaction() as db:
             db.execute(SCHEMA)
             everyone = {id for (id,) in db.execute("SELECT id FROM workers")}
             db.executemany("DELETE FROM workers WHERE id = ?", [(id,) for id in everyone - self.living(everyone)])
-            mine = (self.id, machine(), socket.gethostname(), os.getpid(), started(os.getpid()), time.time())
-            db.execute("INSERT INTO workers VALUES (?,?,?,?,?,?)", mine)
-        self._end = threading.Event()
+            self._write(db)
         self._thread = threading.Thread(target=self._renew, daemon=True, name="unwaver-worker")
         self._thread.start()
 
     def living(self, ids: Iterable[str], store: Store | None = None) -> set[str]:
-        """Those of the workers that are alive, this one included; seen through another connection in a thread."""
-        return {row[0] for row in self._rows(ids, store) if row[0] == self.id or _is_alive(row)}
+        """Those of the workers that are alive, this one included whatever others take it for; seen through another
+        connection in a thread."""
+        ids = set(ids)
+        return {row[0] for row in self._rows(ids - {self.id}, store) if _is_alive(row)} | (ids & {self.id})
 
     def everyone(self) -> set[str]:
         """All workers that are alive."""
-        return self.living(id for (id,) in self._store.rows("SELECT id FROM workers"))
+        return self.living({self.id, *(id for (id,) in self._store.rows("SELECT id FROM workers"))})
 
     def named(self, ids: Iterable[str]) -> list[str]:
         """How a person knows them: process 17 on host."""
@@ -76,8 +77,15 @@ class Worker:
                 self._renew_once()
 
     def _renew_once(self) -> None:
-        with closing(sqlite3.connect(self._store.path, timeout=EXPIRY / 4)) as db, db:
-            db.execute("UPDATE workers SET seen = ? WHERE id = ?", (time.time(), self.id))
+        """Others may have taken this worker for dead, on a machine that slept: it comes back."""
+        with closing(sqlite3.connect(self._store.path, timeout=EXPIRY / 4, isolation_level=None)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            if not self._end.is_set():  # asked under the lock: it is set before `close` deletes the row
+                self._write(db)
+            db.execute("COMMIT")
+
+    def _write(self, db: sqlite3.Connection) -> None:
+        db.execute("INSERT OR REPLACE INTO workers VALUES (?,?,?,?,?,?)", (*self._row, time.time()))
 
 
 def _is_alive(row: Row) -> bool:
