@@ -100,7 +100,7 @@ def test_a_model_that_says_nothing_of_limits() -> None:
 def test_no_limit_is_refused_unless_answers_are_free() -> None:
     model = open_model("m", base_url="http://127.0.0.1:9/v1", max_tokens=None)
     for price_out in (None, 2.0):
-        with pytest.raises(UsageError, match="cannot hold"):
+        with pytest.raises(UsageError, match=r"--max-cost cannot be enforced for .*m: its answers have no limit"):
             Budget(max_cost=1.0, price_in=1.0, price_out=price_out).check(model, TEXT)
     Budget(max_cost=1.0, price_in=1.0, price_out=0.0).check(model, TEXT)
     model.close()
@@ -154,6 +154,19 @@ def test_one_waits_for_what_the_other_has_set_aside(path: Path, monkeypatch: pyt
         assert other.reserve([5.0]) == 1
         assert waited.is_set()
         thread.join()
+
+
+def test_who_wants_nothing_waits_for_nobody(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with taking_part(path) as (one, _), taking_part(path) as (other, _):
+        assert one.reserve([9.0]) == 1
+
+        def wait(seconds: float) -> None:
+            raise AssertionError("it waits")
+
+        monkeypatch.setattr(purses.time, "sleep", wait)
+        assert other.reserve([]) == 0
+        assert other.reserve([0.5]) == 1
+        assert other.reserve([]) == 0
 
 
 def spent_elsewhere(path: Path, spent: float, reserved: float, at: float) -> None:

@@ -109,7 +109,7 @@ class Purse:
             with self._lock, _row(self._ledger) as row:
                 left = cap - self._spent.cost - self._reserved - row.others
                 fitting = list(takewhile(left.__ge__, accumulate(costs)))
-                if fitting or not row.set_aside:
+                if fitting or not costs or not row.set_aside:
                     self._reserved += fitting[-1] if fitting else 0.0
                     row.write(self._spent.cost, self._reserved)
                     return len(fitting)
