@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import unwaver
 from unwaver.cli.main import main
-from unwaver.cli.memory import out_of_memory
+from unwaver.cli.memory import _DOING, out_of_memory
 
+ROOT = Path(unwaver.__file__).parent
 TABLE = "group,kind,role,label\n" + "".join(
     f"{n},semantic,{r},yes\n" for n in range(9) for r in ("original", "variant")
 )
@@ -80,3 +82,41 @@ def test_a_lack_of_memory_is_no_bug(
 )
 def test_what_is_a_lack_of_memory(error: Exception, is_memory: bool) -> None:
     assert (out_of_memory(error) is not None) == is_memory
+
+
+def _exists(name: str) -> bool:
+    place = ROOT.joinpath(*name.split("."))
+    return place.is_dir() or place.with_suffix(".py").is_file()
+
+
+def test_every_room_says_what_it_does() -> None:
+    """Also after files have moved. `text` says nothing: whoever calls it does; nor does `cli`, which calls all."""
+    assert [name for name in _DOING if not _exists(name)] == []
+    rooms = {place.parent.name for place in ROOT.glob("*/__init__.py")}
+    assert rooms - _DOING.keys() == {"cli", "text"}
+
+
+@pytest.mark.parametrize(
+    ("module", "doing"),
+    [
+        ("unwaver.asking.ask", "asking a model"),
+        ("unwaver.asking.render", "writing the prompts"),
+        ("unwaver.answers.store", "reading the answers"),
+        ("unwaver.verdicts.paired_runs", "comparing runs"),
+        ("unwaver.stats.paired", "comparing runs"),
+        ("unwaver.stats.units", "computing intervals"),
+        ("unwaver.reports.page", "writing the report"),
+        ("unwaver.files", "reading a file"),
+        ("unwaver.text.numbers", "computing scores"),
+        ("unwaver_agree_plugin", "computing scores"),
+    ],
+)
+def test_the_deepest_room_says_it(module: str, doing: str) -> None:
+    """The room that called it is the metrics'."""
+    inner = {"__name__": module}
+    exec("def work(): raise MemoryError", inner)
+    outer = {"__name__": "unwaver.metrics.score", "work": inner["work"]}
+    exec("def call(): work()", outer)
+    with pytest.raises(MemoryError) as raised:
+        outer["call"]()  # type: ignore[operator]
+    assert str(out_of_memory(raised.value)) == f"out of memory while {doing}"

@@ -7,26 +7,28 @@ from types import TracebackType
 
 from unwaver.errors import UnwaverError
 
-# the deepest of these that was at work says what it was
+# the deepest of these rooms and modules that was at work says what it was
 _DOING = {
     "files": "reading a file",
     "logs": "reading logs",
+    "tasks": "reading the tasks",
     "suites": "making the groups",
     "variants": "making variants",
     "groups": "making the groups",
-    "render": "writing the prompts",
+    "engine": "working on the run",
+    "asking": "asking a model",
+    "asking.render": "writing the prompts",
     "models": "asking a model",
     "agree": "comparing answers",
     "train": "training",
-    "store": "reading the stored answers",
-    "table": "reading the stored answers",
-    "scoring": "computing scores",
+    "answers": "reading the answers",
     "metrics": "computing scores",
     "stats": "computing intervals",
-    "paired": "comparing runs",
-    "compare": "comparing runs",
-    "report": "writing the report",
+    "stats.paired": "comparing runs",
+    "verdicts": "comparing runs",
+    "reports": "writing the report",
     "analysis": "analysing",
+    "study": "running the study",
 }
 _HINTS = {
     "asking a model": "use smaller batches (--model-arg batch_tokens=256) or fewer groups (--limit 100)",
@@ -52,8 +54,8 @@ def out_of_memory(error: BaseException) -> UnwaverError | None:
 def _doing(trace: TracebackType | None) -> str:
     found = ""
     while trace is not None:
-        rooms = str(trace.tb_frame.f_globals.get("__name__", "")).split(".")
-        if rooms[0] == "unwaver" and len(rooms) > 1:
-            found = _DOING.get(rooms[1], found)
+        package, *rooms = str(trace.tb_frame.f_globals.get("__name__", "")).split(".")
+        if package == "unwaver" and rooms:
+            found = _DOING.get(".".join(rooms[:2])) or _DOING.get(rooms[0], found)
         trace = trace.tb_next
     return found
