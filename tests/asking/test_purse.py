@@ -20,7 +20,7 @@ from unwaver.asking import worker as workers
 from unwaver.asking.purse import Budget, Ledger, Purse, Spent, sharing
 from unwaver.asking.worker import Worker, began, process
 from unwaver.errors import UsageError
-from unwaver.models.limits import most_tokens, token_limit
+from unwaver.models.limits import LIMITS, most_tokens, token_limit
 from unwaver.models.openai import open_model
 from unwaver.types import Request
 
@@ -55,12 +55,24 @@ def test_a_try_that_failed_counts_and_another_needs_room() -> None:
     assert spent.stopped == "the cost limit of 10 is reached"
 
 
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_by_any_name_holds_a_cost_cap(name: str) -> None:
+    model = open_model("m", base_url="http://127.0.0.1:9/v1", max_tokens=None, extra={name: 30})
+    assert (most_tokens(model, LABELS)[1], most_tokens(model, TEXT)[1]) == (30, 30)
+    Budget(max_cost=1.0, price_in=1.0, price_out=1.0).check(model, TEXT)
+    model.close()
+
+
 @pytest.mark.parametrize(("settings", "limit"), [
     ({"max_tokens": 16}, 16),
     ({"max_tokens": None}, None),
     ({}, None),
     ({"max_tokens": None, "max_completion_tokens": 90}, 90),
     ({"max_tokens": 200, "max_completion_tokens": 90}, 200),
+    ({"max_tokens": None, "max_output_tokens": 90}, 90),
+    ({"max_new_tokens": 90}, 90),
+    ({"num_predict": 90, "max_tokens": 16}, 90),
+    ({"num_predict": True, "max_new_tokens": None}, None),
     ({"max_tokens": "many"}, None),
     ({"max_tokens": 10, "best_of": 3}, 30),
 ])  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from unwaver.models.limits import LIMITS
 from unwaver.result import Result, leading_of, of_free_text
 from unwaver.state import MISSING
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
     from unwaver.metrics.block import Block
 
-# settings that limit how long an answer may be, by the names that services have for them
-LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "num_predict")
 AVERAGES = {"average", "average_plain"}  # the names that unwaver.metrics.fooling_averages gives
 LEAST = 1024  # tokens to try next: enough for a model that thinks before it answers
 

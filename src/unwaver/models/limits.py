@@ -8,6 +8,8 @@ from unwaver.models.decoding import LONG, SHORT
 from unwaver.types import Model, Request
 
 MARGIN = 64  # tokens of the chat format, for each message
+# settings that limit how long an answer may be, by the names that services have for them
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "num_predict")
 
 Tokens = tuple[int, int | None]  # prompt and answer; None where nothing limits the answer
 
@@ -37,8 +39,8 @@ def byte_count(text: object) -> int:
 
 
 def token_limit(settings: Mapping[str, object]) -> int | None:
-    """The most tokens of an answer under these settings: the greater of two limits, None where there is none."""
-    limits = [settings.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    """The most tokens of an answer under these settings: the greatest limit, None where there is none."""
+    limits = [settings.get(name) for name in LIMITS]
     known = [limit for limit in limits if isinstance(limit, int) and not isinstance(limit, bool)]
     several = settings.get("best_of")
     return max(known) * (several if isinstance(several, int) else 1) if known else None
