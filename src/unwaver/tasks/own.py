@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,12 @@ def _problem(name: str, entry: Any) -> str | None:
         return "this is the name of a built-in task, choose another"
     if strange := sorted(set(entry) - set(KEYS)):
         return f"unknown key {strange[0]!r}; {near(strange[0], KEYS)}"
+    shape = _shape_problem(name, entry) or _form_problem(entry.get("forms", {}))
+    return shape or (_likeness_problem(entry) if "like" in entry else _inner_problem(entry))
+
+
+def _shape_problem(name: str, entry: Mapping[str, Any]) -> str | None:
+    """A text, a list or a table where another is expected."""
     for key in _TEXTS:
         if key in entry and not isinstance(entry[key], str):
             return f"{key}: found {entry[key]!r}, expected a text"
@@ -80,15 +86,12 @@ def _problem(name: str, entry: Any) -> str | None:
     for key in _TABLES:
         if not isinstance(entry.get(key, {}), dict):
             return f"{key}: found {entry[key]!r}, expected a table: [{name}.{key}]"
-    if problem := _form_problem(entry.get("forms", {})):
-        return problem
-    if "like" in entry:
-        own = sorted(set(entry) - {"like", "forms"})
-        return f"{own[0]}: a task that is like another takes all but forms from it" if own else None
-    missing = [key for key in ("fields", "labels", "prompt") if key not in entry]
-    if missing:
-        return f"it has no {', '.join(missing)}"
-    return _inner_problem(entry)
+    return None
+
+
+def _likeness_problem(entry: Mapping[str, Any]) -> str | None:
+    own = sorted(set(entry) - {"like", "forms"})
+    return f"{own[0]}: a task that is like another takes all but forms from it" if own else None
 
 
 def _form_problem(forms: Mapping[str, Any]) -> str | None:
@@ -105,6 +108,9 @@ def _form_problem(forms: Mapping[str, Any]) -> str | None:
 
 
 def _inner_problem(entry: Mapping[str, Any]) -> str | None:
+    """Keys that do not fit one another."""
+    if missing := [key for key in ("fields", "labels", "prompt") if key not in entry]:
+        return f"it has no {', '.join(missing)}"
     fields, labels = entry["fields"], entry["labels"]
     if len(set(labels)) < len(labels) or len(labels) == 1:
         return f"labels: found {labels!r}, expected two or more different ones, or none for free text"
@@ -117,7 +123,11 @@ def _inner_problem(entry: Mapping[str, Any]) -> str | None:
     asked = re.findall(r"\{(\w+)\}", entry["prompt"] + " ".join(entry.get("segments", ())))
     if unknown := [name for name in asked if name not in fields]:
         return f"prompt or segments: found {{{unknown[0]}}}, expected one of {', '.join(fields)}"
-    for kind, relation in entry.get("relations", {}).items():
+    return _relation_problem(entry.get("relations", {}), labels) or _reason_problem(entry.get("invalid", {}))
+
+
+def _relation_problem(relations: Mapping[str, Any], labels: Sequence[str]) -> str | None:
+    for kind, relation in relations.items():
         given = relation if isinstance(relation, dict) else {"found": relation}
         if set(given) - {"labels", "to"}:
             return f"relations.{kind}: found {relation!r}, expected {{ labels = […], to = … }}"
@@ -126,7 +136,11 @@ def _inner_problem(entry: Mapping[str, Any]) -> str | None:
         for label in [*given.get("labels", ()), *([given["to"]] if "to" in given else [])]:
             if label not in labels:
                 return f"relations.{kind}: found label {label!r}, expected one of {', '.join(labels)}"
-    for kind, reason in entry.get("invalid", {}).items():
+    return None
+
+
+def _reason_problem(invalid: Mapping[str, Any]) -> str | None:
+    for kind, reason in invalid.items():
         if not isinstance(reason, str):
             return f"invalid.{kind}: found {reason!r}, expected the reason as a text"
     return None
