@@ -31,30 +31,19 @@ from unwaver.models.trained import (
     VERSION,
     Fingerprints,
     fingerprints,
-    in_form,
     read_trained,
     unseen,
 )
-from unwaver.train.adversarial import substituted
-from unwaver.train.base import (
-    PACKAGE,
-    is_text_to_text,
-    load_classifier,
-    load_multi_task,
-    load_text_to_text,
-    load_tokenizer,
-    open_base,
-)
+from unwaver.train.base import PACKAGE, is_text_to_text, load_tokenizer, open_base
 from unwaver.train.card import card
-from unwaver.train.consistency import Variant, variants_of
+from unwaver.train.material import Material, formed, material
 from unwaver.train.recipes import Recipe
-from unwaver.train.rows import Encoder, answered, diverged, lines_of_test, score
-from unwaver.train.setup import Part, Setup, as_json, nothing_unseen
-from unwaver.types import Item
+from unwaver.train.rows import Encoder, answered, lines_of_test, score
+from unwaver.train.setup import Setup, as_json, nothing_unseen
+from unwaver.train.tuning import Progress, Tuning, own_checkpoints
 
 SUMMARY, TEST, CARD = "summary.json", "test.jsonl", "README.md"
 SAVE_SECONDS = 300.0
-EVALUATION_BATCH = 64
 _FULL = (
     "No space left",
     "File too large",
@@ -63,9 +52,7 @@ _FULL = (
     "unexpected pos",
     "iostream error",
 )
-_CHECKPOINT = ("*.safetensors", "optimizer.pt", "scheduler.pt", "rng_state*")
 
-Progress = Callable[[int], None]
 Track = Callable[[str, int], AbstractContextManager[Progress]]
 
 
@@ -227,190 +214,40 @@ class _Training:
 
     def _train(self) -> None:
         tokenizer = load_tokenizer(self.base)
-        self._fit_length(tokenizer)
-        encode = Encoder(tokenizer, self.recipe.length, self.text_to_text)
-        rows, pairs = self._rows(encode)
-        held = [
-            encode.row(item, part.task, self._number(n))
-            for n, part in enumerate(self.setup.parts)
-            for item in self._formed(part, part.divided[1])
-        ]
-        self._own_checkpoints()
-        model = self._tuned(tokenizer, rows, held)
-        self._save(model, tokenizer, len(rows), pairs)
+        recipe = self._fitted(self.recipe, tokenizer)
+        encode = Encoder(tokenizer, recipe.length, self.text_to_text)
+        read = material(self.setup, encode, self.seed, multi_task=self.multi_task, say=self.say)
+        own_checkpoints(self.checkpoints, self.setup.id(self.seed))
+        tuning = Tuning(
+            self.base,
+            {part.task.name: part.task.labels for part in self.setup.parts},
+            recipe,
+            self.seed,
+            self.text_to_text,
+            self.multi_task,
+            self.setup.consistency,
+            self.setup.device,
+            self.checkpoints,
+        )
+        model, epochs = tuning.tune(
+            read.rows,
+            read.held,
+            tokenizer.pad_token_id or 0,
+            self.track,
+            save_seconds=self.save_seconds,
+            resumed=lambda done, of: self.say(f"{self.folder}: going on after {done:,} of {of:,} steps"),
+        )
+        self._save(model, tokenizer, read, self._about(read, recipe, epochs))
 
-    def _fit_length(self, tokenizer: Any) -> None:
+    def _fitted(self, recipe: Recipe, tokenizer: Any) -> Recipe:
         """Inputs are cut where the base ends, if the recipe does not cut them before."""
-        limit = token_limit(tokenizer, pretrained("AutoConfig", self.base), unknown=self.recipe.length)
-        if limit < self.recipe.length:
-            self.say(f"{self.base} reads {limit} tokens: inputs are cut there, not at {self.recipe.length}")
-            self.recipe = replace(self.recipe, length=limit)
+        limit = token_limit(tokenizer, pretrained("AutoConfig", self.base), unknown=recipe.length)
+        if limit >= recipe.length:
+            return recipe
+        self.say(f"{self.base} reads {limit} tokens: inputs are cut there, not at {recipe.length}")
+        return replace(recipe, length=limit)
 
-    def _number(self, place: int) -> int | None:
-        return place if self.multi_task else None
-
-    def _formed(self, part: Part, items: Sequence[Item]) -> list[Item]:
-        return [in_form(item, part.task, part.form) for item in items]
-
-    def _rows(self, encode: Encoder) -> tuple[list[Any], int]:
-        """The rows to train on, and how many of them are pairs."""
-        rows, self.learnt, self.added = [], list[Item](), 0
-        for n, part in enumerate(self.setup.parts):
-            items = part.divided[0]
-            self._tell_of_joined_columns(part)
-            beside = self._variants(part, items)
-            added = self._adversarial(part, items)
-            for k, item in enumerate(self._formed(part, items)):
-                rows.append(encode.row(item, part.task, self._number(n), beside.get(k)))
-            rows += [encode.row(item, part.task, self._number(n)) for item in self._formed(part, added)]
-            self.added += len(added)
-            self.learnt += [*part.data.items, *added, *(variant.item for variant in beside.values())]
-        return rows, sum(1 for row in rows if row.get("variant"))
-
-    def _tell_of_joined_columns(self, part: Part) -> None:
-        """A classifier reads premise and hypothesis of δ-NLI joined anyway, a prompt has a line for each."""
-        if self.text_to_text and any("" in item.fields.values() for item in part.data.items):
-            self.say(
-                f"{part.task.name}: {Path(part.data.file).name} has several fields in one column, unlike groups; "
-                f"for a text-to-text model a file with {', '.join(part.task.fields)} is better"
-            )
-
-    def _variants(self, part: Part, items: Sequence[Item]) -> dict[int, Variant]:
-        s = self.setup
-        names = s.variants_of(part.task.name)
-        if not names:
-            return {}
-        options = {"writer": s.writer, "antonyms": s.antonyms, "lang": s.lang, "seed": self.seed}
-        made = variants_of(items, part.task, names, form=part.form, share=s.share, seed=self.seed, options=options)
-        if not made:
-            hint = "take variants that hold for this task; unwaver list variants"
-            raise UsageError(f"no variant of {part.task.name} could be made", hint=hint)
-        self.say(f"{part.task.name}: {len(made):,} of {len(items):,} items have a variant beside them")
-        return made
-
-    def _adversarial(self, part: Part, items: Sequence[Item]) -> list[Item]:
-        s = self.setup
-        if not s.adversarial:
-            return []
-        made = substituted(
-            items,
-            part.task,
-            s.adversarial,
-            samples=s.samples,
-            bar=s.bar,
-            encoder=s.encoder,
-            masked_lm=s.masked_lm,
-            seed=self.seed,
-        )
-        if not made:
-            hint = "give a lower --bar, or texts with words that have synonyms"
-            raise UsageError(f"no word of {part.task.name} could be substituted", hint=hint)
-        self.say(f"{part.task.name}: {len(made):,} items with words substituted")
-        return made
-
-    # --- the training itself --------------------------------------------------------------------------------
-
-    def _own_checkpoints(self) -> None:
-        """Make the folder, or check that the checkpoints in it are those of this training."""
-        id = self.setup.id(self.seed)
-        mark = self.checkpoints / "id"
-        known = mark.read_text().strip() if mark.is_file() else ""
-        if known != id and any(self.checkpoints.glob("checkpoint-*")):
-            raise UsageError(
-                "these are checkpoints of another training",
-                file=self.checkpoints,
-                hint="choose another --out, or delete them",
-            )
-        self.checkpoints.mkdir(parents=True, exist_ok=True)
-        write_whole(mark, id + "\n")
-
-    def _tuned(self, tokenizer: Any, rows: Sequence[Any], held: Sequence[Any]) -> Any:
-        import torch
-        from transformers import EarlyStoppingCallback, PrinterCallback
-
-        from unwaver.train.loop import Collate, Tuner, Watch
-
-        with torch.random.fork_rng(devices=[]):
-            model = self._start()
-            last = self._last_checkpoint()
-            steps = _steps(rows, self.recipe)
-            done = int(last.name.rpartition("-")[2]) if last else 0
-            if last:
-                self.say(f"{self.folder}: going on after {done:,} of {steps:,} steps")
-            with self.track(steps - done) as progress:
-                tuner = Tuner(
-                    model=model,
-                    args=self._arguments(),
-                    size=self.recipe.batch,
-                    consistency=self.setup.consistency,
-                    train_dataset=rows,
-                    eval_dataset=held,
-                    data_collator=Collate(tokenizer.pad_token_id or 0),
-                    compute_metrics=None if self.text_to_text else partial(_accuracy, multi=self.multi_task),
-                    callbacks=[
-                        EarlyStoppingCallback(early_stopping_patience=self.recipe.patience),
-                        Watch(progress, self.save_seconds),
-                    ],
-                )
-                tuner.remove_callback(PrinterCallback)
-                tuner.train(resume_from_checkpoint=str(last) if last else None)
-            self.epochs_trained = float(tuner.state.epoch or 0)
-            return tuner.model
-
-    def _start(self) -> Any:
-        if self.text_to_text:
-            return load_text_to_text(self.base, self.seed)
-        labels = {part.task.name: part.task.labels for part in self.setup.parts}
-        if self.multi_task:
-            return load_multi_task(self.base, labels, self.seed)
-        return load_classifier(self.base, next(iter(labels.values())), self.seed)
-
-    def _arguments(self) -> Any:
-        from transformers import TrainingArguments
-
-        return TrainingArguments(
-            output_dir=str(self.checkpoints),
-            per_device_train_batch_size=self.recipe.batch,
-            per_device_eval_batch_size=EVALUATION_BATCH,
-            learning_rate=self.recipe.lr,
-            num_train_epochs=self.recipe.epochs,
-            weight_decay=self.recipe.weight_decay,
-            lr_scheduler_type="linear",
-            eval_strategy="epoch",
-            save_strategy="epoch",
-            save_total_limit=1,  # the best one stays beside the last
-            load_best_model_at_end=True,
-            metric_for_best_model="loss" if self.text_to_text else "accuracy",
-            greater_is_better=not self.text_to_text,
-            prediction_loss_only=self.text_to_text,
-            label_names=["labels", "task"] if self.multi_task else ["labels"],
-            seed=self.seed,
-            use_cpu=self.setup.device == "cpu",
-            restore_callback_states_from_checkpoint=True,
-            remove_unused_columns=False,
-            dataloader_pin_memory=False,
-            logging_strategy="no",
-            report_to=[],
-            disable_tqdm=True,
-        )
-
-    def _last_checkpoint(self) -> Path | None:
-        """The newest checkpoint that is whole: its state, which is written last, can be read, and nothing is
-        missing from when others were deleted."""
-        found = sorted(self.checkpoints.glob("checkpoint-*"), key=lambda p: -int(p.name.rpartition("-")[2]))
-        for place in found:
-            try:
-                json.loads((place / "trainer_state.json").read_text(encoding="utf-8"))
-                if all(any(place.glob(files)) for files in _CHECKPOINT):
-                    return place
-            except (OSError, ValueError):
-                pass
-            shutil.rmtree(place)
-        return None
-
-    # --- the folder -----------------------------------------------------------------------------------------
-
-    def _save(self, model: Any, tokenizer: Any, rows: int, pairs: int) -> None:
+    def _save(self, model: Any, tokenizer: Any, read: Material, about: Mapping[str, Any]) -> None:
         """unwaver.json comes last, when all else is on the disk: with it the training is done."""
         part = self.part
         shutil.rmtree(part, ignore_errors=True)
@@ -421,19 +258,19 @@ class _Training:
             model.save_pretrained(part)
         tokenizer.save_pretrained(part)
         tasks = {p.task.name: p.task for p in self.setup.parts}
-        seen = np.union1d(fingerprints(self.learnt, tasks), self._seen_by_base())
+        seen = np.union1d(fingerprints(read.learnt, tasks), self._seen_by_base())
         np.savez_compressed(part / SEEN, seen=seen)
         for path in part.iterdir():
             with path.open("rb") as f:
                 os.fsync(f.fileno())
-        _write_json(part / ABOUT, self._about(rows, pairs))
+        _write_json(part / ABOUT, about)
 
     def _seen_by_base(self) -> Fingerprints:
         """What the base was trained on, if it is a model of ours: its weights are where this one began."""
         known = read_trained(Path(self.base))
         return known.seen if known is not None else np.empty(0, np.uint64)
 
-    def _about(self, rows: int, pairs: int) -> dict[str, Any]:
+    def _about(self, read: Material, recipe: Recipe, epochs: float) -> dict[str, Any]:
         tasks = {
             p.task.name: {
                 "labels": list(p.task.labels),
@@ -453,12 +290,12 @@ class _Training:
             "base_name": self._base_name(),
             "tasks": tasks,
             "heads": self.multi_task,
-            "recipe": {"name": self.setup.recipe, **asdict(self.recipe)},
+            "recipe": {"name": self.setup.recipe, **asdict(recipe)},
             "setup": as_json(self.setup),
-            "rows": rows,
-            "pairs": pairs,
-            "added": self.added,
-            "epochs_trained": round(self.epochs_trained, 2),
+            "rows": len(read.rows),
+            "pairs": read.pairs,
+            "added": read.added,
+            "epochs_trained": round(epochs, 2),
             "scores": {},
         }
 
@@ -484,13 +321,13 @@ class _Training:
         found: dict[str, dict[str, dict[str, Any]]] = {}
         lines: list[str] = []
         for part in self.setup.parts:
-            held = answered(model, part.task, self._formed(part, part.divided[1]))
+            held = answered(model, part.task, formed(part, part.divided[1]))
             found[part.task.name] = {"held_out": score(part.divided[1], held, part.task)}
             if part.test is not None:
                 items = unseen(part.test.items, known, part.task)
                 if not items:
                     raise nothing_unseen(part.task)
-                labels = answered(model, part.task, self._formed(part, items))
+                labels = answered(model, part.task, formed(part, items))
                 told = {FLAG: len(part.test.items) - len(items)}
                 found[part.task.name]["test"] = {**score(items, labels, part.task), **told}
                 lines += lines_of_test(part.test.items, items, labels, part.task)
@@ -500,11 +337,6 @@ class _Training:
         return found
 
 
-def _steps(rows: Sequence[Any], recipe: Recipe) -> int:
-    counts = np.bincount([row.get("task", 0) for row in rows])
-    return int(np.ceil(counts / recipe.batch).sum()) * recipe.epochs
-
-
 def _plain(value: Any) -> Any:
     """As it comes back from a file: tuples are lists there."""
     return json.loads(json.dumps(value))
@@ -512,12 +344,3 @@ def _plain(value: Any) -> Any:
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:
     write_whole(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
-
-
-def _accuracy(found: Any, multi: bool) -> dict[str, float]:
-    """The mean of the tasks' accuracies: a large task does not decide alone when to stop."""
-    if not np.isfinite(found.predictions).all():
-        raise diverged()
-    labels, tasks = found.label_ids if multi else (found.label_ids, np.zeros(len(found.label_ids), int))
-    right = found.predictions.argmax(-1) == labels
-    return {"accuracy": float(np.mean([right[tasks == t].mean() for t in np.unique(tasks)]))}

@@ -16,14 +16,10 @@ from torch.nn.functional import cross_entropy, kl_div, log_softmax
 from torch.utils.data import DataLoader, Sampler
 from transformers import Trainer, TrainerCallback
 
-from unwaver.train.rows import diverged
+from unwaver.train.rows import EncodedRow, diverged
 
 NO_LABEL = -100  # what torch leaves out of a loss
 POOL = 50  # batches whose rows are sorted by length together
-
-Row = dict[
-    str, Any
-]  # input_ids …, labels; perhaps task, and variant (a row) with whether it must be answered alike
 
 
 class Batches(Sampler[list[int]]):  # type: ignore[misc]
@@ -65,7 +61,7 @@ class Collate:
     def __init__(self, padding: int):
         self._padding = padding
 
-    def __call__(self, rows: Sequence[Row]) -> dict[str, Any]:
+    def __call__(self, rows: Sequence[EncodedRow]) -> dict[str, Any]:
         variants = [(n, row["variant"], row["alike"]) for n, row in enumerate(rows) if row.get("variant")]
         everything = [*rows, *(variant for _, variant, _ in variants)]
         batch: dict[str, Any] = {
@@ -89,7 +85,7 @@ def _padded(values: Sequence[Sequence[int]], padding: int) -> Any:
     return torch.from_numpy(table)
 
 
-def length_of(row: Row) -> int:
+def length_of(row: EncodedRow) -> int:
     return max(len(row["input_ids"]), len(row["variant"]["input_ids"]) if row.get("variant") else 0)
 
 

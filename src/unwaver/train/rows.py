@@ -16,29 +16,32 @@ from unwaver.train.consistency import Variant
 from unwaver.train.data import key_of
 from unwaver.types import Item, Request
 
+# input_ids …, labels; perhaps task, and variant (a row) with whether it must be answered alike
+EncodedRow = dict[str, Any]
+
 
 class Encoder:
     """Items as rows of token ids; `task` is the number of a head, None where there is one."""
 
     def __init__(self, tokenizer: Any, length: int, text_to_text: bool):
-        self._tokenizer, self._length, self._text_to_text = tokenizer, length, text_to_text
+        self._tokenizer, self._length, self.text_to_text = tokenizer, length, text_to_text
 
-    def row(self, item: Item, task: Task, number: int | None, beside: Variant | None = None) -> dict[str, Any]:
+    def row(self, item: Item, task: Task, number: int | None, beside: Variant | None = None) -> EncodedRow:
         row = self._encoded(item, task, number)
         if beside is not None:
             row["variant"], row["alike"] = self._encoded(beside.item, task, number), beside.alike
         return row
 
-    def _encoded(self, item: Item, task: Task, number: int | None) -> dict[str, Any]:
+    def _encoded(self, item: Item, task: Task, number: int | None) -> EncodedRow:
         form = task.form_of(item)
-        texts = [prompt_of(item, form)] if self._text_to_text else [s.strip() for s in segments_of(item, form)]
+        texts = [prompt_of(item, form)] if self.text_to_text else [s.strip() for s in segments_of(item, form)]
         if len(texts) > 2:  # a tokeniser would take the third for something else
             hint = f'give the task file segments of at most two: segments = ["{{{task.fields[0]}}} …", "…"]'
             raise UsageError(f"a classifier reads one text or two; {task.name} has {len(texts)}", hint=hint)
         row = dict(self._tokenizer(*texts, truncation=True, max_length=self._length, verbose=False))
         place = task.labels.index(item.accepted[0]) if len(item.accepted) == 1 else -100
         row["labels"] = place
-        if self._text_to_text:
+        if self.text_to_text:
             row["labels"] = self._written(form.words[place]) if place >= 0 else [-100]
         if number is not None:
             row["task"] = number
