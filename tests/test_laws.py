@@ -1,12 +1,18 @@
-"""The rooms of the house: who may import whom. The folders are the architecture, and this holds their order."""
+"""The laws of the house: which room may import which, how long a file and how complex a function may be.
+
+Each law is a function of a folder of sources, so that the tests below can show that it fails on made-up ones.
+"""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import io
+import json
 import pkgutil
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,23 +48,50 @@ ORDER = [
 FACES = ("__init__.py", "__main__.py", "pytest_plugin.py")
 # printing a result is what a notebook expects of it
 ALLOWED = {("result.py", "unwaver.reports.terminal")}
+MOST_LINES = 400  # of code in a file: not blank, no comment, no docstring
+MOST_COMPLEX = 12  # by ruff's C901
+# to be mended; nothing may be added
+TOO_LONG = {"engine/runs.py", "verdicts/gates.py"}
+TOO_COMPLEX = {"config.py: _check_config"}
+
+
+# --- imports -----------------------------------------------------------------------------------------------------
 
 
 def room_of(module: str) -> str:
     """room_of("unwaver.stats.paired") -> "stats"; room_of("unwaver.types") -> "top"."""
     parts = module.split(".")
-    return parts[1] if len(parts) > 1 and (HOME / parts[1]).is_dir() else "top"
+    return parts[1] if len(parts) > 1 and parts[1] in ORDER else "top"
 
 
-def imported(text: str) -> Iterator[tuple[int, str]]:
+def absolute(name: str, node: ast.ImportFrom) -> str:
+    """The module of a from-import: in stats/x.py, `from ..engine import runs` -> "unwaver.engine"."""
+    if not node.level:
+        return node.module or ""
+    folders = ["unwaver", *Path(name).parent.parts]
+    return ".".join([*folders[: len(folders) + 1 - node.level], *([node.module] if node.module else [])])
+
+
+def imported(name: str, text: str) -> Iterator[tuple[int, str]]:
     """Line and name of every module of ours that a source imports, wherever it does."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, a.name) for a in node.names if a.name.partition(".")[0] == "unwaver")
-        elif isinstance(node, ast.ImportFrom) and node.module == "unwaver":
-            yield from ((node.lineno, f"unwaver.{a.name}") for a in node.names)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unwaver."):
-            yield node.lineno, str(node.module)
+            found = [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute(name, node)
+            found = [f"unwaver.{a.name}" for a in node.names] if module == "unwaver" else [module]
+        else:
+            continue
+        yield from ((node.lineno, module) for module in found if module.partition(".")[0] == "unwaver")
+
+
+def is_face(module: str) -> bool:
+    """The package itself and what it offers to users; its version is no more than a text."""
+    return module == "unwaver" or module.removeprefix("unwaver.") in {
+        "pytest_plugin",
+        "__main__",
+        *(name for name in unwaver.__all__ if name != "__version__"),
+    }
 
 
 def forbidden(name: str, text: str) -> list[str]:
@@ -66,25 +99,88 @@ def forbidden(name: str, text: str) -> list[str]:
     own = name.partition("/")[0] if "/" in name else "top"
     return [
         f"{name}:{line} {module}"
-        for line, module in imported(text)
-        if (ORDER.index(room_of(module)) > ORDER.index(own) or module.endswith("pytest_plugin"))
-        and (name, module) not in ALLOWED
+        for line, module in imported(name, text)
+        if (ORDER.index(room_of(module)) > ORDER.index(own) or is_face(module)) and (name, module) not in ALLOWED
     ]
 
 
-def files() -> list[str]:
-    return sorted(str(path.relative_to(HOME)) for path in HOME.rglob("*.py"))
+def sources(home: Path) -> dict[str, str]:
+    """Every source by its place: "stats/paired.py"."""
+    return {
+        path.relative_to(home).as_posix(): path.read_text(encoding="utf-8") for path in sorted(home.rglob("*.py"))
+    }
+
+
+def forbidden_imports(home: Path) -> list[str]:
+    rooms = {name: text for name, text in sources(home).items() if name not in FACES and name[:4] != "cli/"}
+    return [line for name, text in rooms.items() for line in forbidden(name, text)]
+
+
+def strange_rooms(home: Path) -> set[str]:
+    """Folders with sources that have no place in the order."""
+    return {name.partition("/")[0] for name in sources(home) if "/" in name} - set(ORDER)
+
+
+# --- size and complexity -----------------------------------------------------------------------------------------
+
+
+def lines_of_code(text: str) -> int:
+    """Lines that are not blank, comment or docstring."""
+    told: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(getattr(first.value, "value", None), str):
+                told.update(range(first.lineno, (first.end_lineno or 0) + 1))
+    empty = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    found: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in empty:
+            found.update(range(token.start[0], token.end[0] + 1))
+    return len(found - told)
+
+
+def long_files(home: Path) -> dict[str, int]:
+    """Files above the limit, with their lines of code."""
+    return {name: n for name, text in sources(home).items() if (n := lines_of_code(text)) > MOST_LINES}
+
+
+def complex_functions(home: Path) -> set[str]:
+    """Functions above the limit: "config.py: _check_config". A `noqa` does not hide one."""
+    limit = f"lint.mccabe.max-complexity={MOST_COMPLEX}"
+    options = ["--isolated", "--no-cache", "--ignore-noqa", "--select", "C901", "--config", limit]
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", *options, "--exit-zero", "--output-format", "json", str(home)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    found = ((Path(hit["filename"]), hit["message"]) for hit in json.loads(done.stdout))
+    return {f"{path.relative_to(home.resolve()).as_posix()}: {told.split('`')[1]}" for path, told in found}
+
+
+# --- the house keeps them ----------------------------------------------------------------------------------------
 
 
 def test_rooms_import_only_rooms_before_them() -> None:
-    checked = [name for name in files() if name not in FACES and not name.startswith("cli/")]
-    found = [line for name in checked for line in forbidden(name, (HOME / name).read_text(encoding="utf-8"))]
-    assert found == []
+    assert forbidden_imports(HOME) == []
 
 
 def test_every_folder_is_a_room_in_the_order() -> None:
-    rooms = {path.parent.name for path in HOME.glob("*/__init__.py")}
-    assert rooms == set(ORDER) - {"top"}
+    assert strange_rooms(HOME) == set()
+    assert {path.parent.name for path in HOME.glob("*/__init__.py")} == set(ORDER) - {"top"}
+
+
+def test_no_file_is_too_long() -> None:
+    assert {name: n for name, n in long_files(HOME).items() if name not in TOO_LONG} == {}
+
+
+def test_no_function_is_too_complex() -> None:
+    assert complex_functions(HOME) - TOO_COMPLEX == set()
+
+
+# --- and would be caught if it did not ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -95,18 +191,58 @@ def test_every_folder_is_a_room_in_the_order() -> None:
         ("metrics/new.py", "def f():\n    from unwaver.reports.terminal import rows"),
         ("answers/new.py", "from unwaver import pytest_plugin"),
         ("reports/new.py", "from unwaver.cli.main import main"),
+        ("stats/new.py", "from unwaver import engine"),
+        ("stats/new.py", "from ..engine import runs"),
+        ("stats/new.py", "from .. import engine"),
+        ("variants/rules/new.py", "from ...suites.select import cases"),
+        ("reports/new.py", "import unwaver"),
+        ("reports/new.py", "from unwaver import score"),
+        ("logs/new.py", "if TYPE_CHECKING:\n    import unwaver.agree.nli as nli"),
     ],
 )
-def test_the_law_sees_what_is_forbidden(name: str, text: str) -> None:
-    assert len(forbidden(name, text)) == 1
+def test_a_forbidden_import_is_seen(tmp_path: Path, name: str, text: str) -> None:
+    write(tmp_path, name, text)
+    assert len(forbidden_imports(tmp_path)) == 1
 
 
-def test_the_law_leaves_alone_what_is_allowed() -> None:
-    assert (
-        forbidden("engine/new.py", "from unwaver.stats import mean\nimport json\nfrom unwaver import registry")
-        == []
-    )
+def test_an_allowed_import_is_left_alone(tmp_path: Path) -> None:
+    fine = "import json\nfrom unwaver import __version__, registry\nfrom unwaver.stats import mean\n"
+    write(tmp_path, "engine/new.py", fine + "from . import folder\nfrom ..stats import paired\n")
+    write(tmp_path, "cli/new_verb.py", "import unwaver")
+    write(tmp_path, "__init__.py", "from unwaver.engine.runs import run")
+    assert forbidden_imports(tmp_path) == []
 
+
+def test_a_new_folder_is_seen(tmp_path: Path) -> None:
+    write(tmp_path, "helpers/new.py", "")
+    assert strange_rooms(tmp_path) == {"helpers"}
+
+
+def test_a_long_file_is_seen(tmp_path: Path) -> None:
+    code = "x = 1\n" * (MOST_LINES - 3) + 'y = """\n\n"""\n'
+    write(tmp_path, "stats/fits.py", '"""Says\n\nwhat."""\n\n' + "# why\n" * 50 + code)
+    write(tmp_path, "stats/long.py", code + "z = 1\n")
+    write(tmp_path, "stats/told.py", code + 'def f():\n    """One.\n\n    Two."""\n')
+    assert long_files(tmp_path) == {"stats/long.py": MOST_LINES + 1, "stats/told.py": MOST_LINES + 1}
+
+
+def test_a_complex_function_is_seen(tmp_path: Path) -> None:
+    def function(name: str, branches: int, after: str = "") -> str:
+        return f"def {name}(x):{after}\n" + "".join(
+            f"    if x == {n}:\n        return {n}\n" for n in range(branches)
+        )
+
+    write(tmp_path, "stats/new.py", function("fits", MOST_COMPLEX - 1) + function("tangled", MOST_COMPLEX))
+    write(tmp_path, "variants/new.py", function("hidden", MOST_COMPLEX, "  # noqa: C901"))
+    assert complex_functions(tmp_path) == {"stats/new.py: tangled", "variants/new.py: hidden"}
+
+
+def write(home: Path, name: str, text: str) -> None:
+    (home / name).parent.mkdir(parents=True, exist_ok=True)
+    (home / name).write_text(text, encoding="utf-8")
+
+
+# --- public names ------------------------------------------------------------------------------------------------
 
 PUBLIC = """
 import importlib, pkgutil
