@@ -8,11 +8,11 @@ from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import click
-
-from unwaver.cli.printing import force_option, inputs_of, print_json
+from unwaver.cli.options import DEVICE, FORCE, JSON, PATH, SEED
+from unwaver.cli.printing import inputs_of, print_json
 from unwaver.cli.run_verb import console
 from unwaver.cli.run_verb import pairs as options_from
+from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,35 +23,60 @@ if TYPE_CHECKING:
     from unwaver.stats import Estimate
     from unwaver.stats.human_validity import Validity
 
-_PATH = click.Path(path_type=Path)
 FREE = ("exact", "normalised", "numeric", "rouge1", "bleu", "entities")  # agreements that need no model
 
 
-@click.group("agreement")
+@verbs("agreement", examples=("unwaver agreement validate --pairs judged.csv",))
 def command() -> None:
-    """How two free answers are compared, and whether that is what people would say.
-
-    \b
-    Examples:
-      unwaver agreement validate --pairs judged.csv
-      unwaver agreement validate --pairs judged.csv --agree entail=hf/PATH --run runs/mine-1a2b3c4d
-    """
+    """Check how free-text answers are compared against people's judgements."""
 
 
-@command.command("validate")
-@click.option("--pairs", "path", required=True, type=_PATH, help="A table: question, a, b, label.")
-@click.option("--agree", multiple=True, metavar="NAME[=MODEL]", help="What to validate. [all that need no model]")
-@click.option("--column", multiple=True, metavar="FIELD=COLUMN", help="A column of another name: label=verdict.")
-@click.option(
-    "--cut", type=float, default=0.5, show_default=True, help="A label of so much or more says: the same."
+@verb(
+    "validate",
+    within=command,
+    examples=(
+        "unwaver agreement validate --pairs judged.csv",
+        "unwaver agreement validate --pairs sts.csv --cut 4 --agree rouge1",
+        "unwaver agreement validate --pairs judged.csv --plot matrix.svg",
+    ),
 )
-@click.option("--run", "run_path", type=_PATH, help="A run whose consistency is corrected by what is found.")
-@click.option("--store", type=_PATH, help="Where what models say is kept. [beside the pairs]")
-@click.option("--plot", type=_PATH, help="Write the correlations as a picture: .svg, .png or .pdf.")
-@force_option
-@click.option("--device", help="cpu, cuda …")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@section(
+    "What people say",
+    option("--pairs", "path", required=True, type=PATH, metavar="FILE", help="Table: question, a, b, label."),
+    option(
+        "--column",
+        multiple=True,
+        metavar="FIELD=COLUMN",
+        help="Column of another name: label=verdict. Repeatable.",
+    ),
+    option(
+        "--cut",
+        type=float,
+        default=0.5,
+        show_default=True,
+        metavar="X",
+        help="Labels of X or more mean that the two answers say the same.",
+    ),
+)
+@section(
+    "What to validate",
+    option(
+        "--agree",
+        multiple=True,
+        metavar="NAME[=MODEL]",
+        help="Agreement to validate. Repeatable. [default: all that need no model]",
+    ),
+    option("--run", "run_path", type=PATH, metavar="DIR", help="Run whose consistency to correct by the result."),
+    DEVICE,
+    SEED,
+)
+@section(
+    "Output",
+    option("--store", type=PATH, metavar="FILE", help="Answer store of models. [default: beside the pairs]"),
+    option("--plot", type=PATH, metavar="FILE", help="Draw the correlations: .svg, .png or .pdf."),
+    FORCE,
+    JSON,
+)
 def validate_command(
     path: Path,
     agree: tuple[str, ...],
@@ -65,16 +90,11 @@ def validate_command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Compare agreement functions with people's judgements of pairs.
+    """Compare agreements with people's judgements of pairs of answers.
 
-    PAIRS is a .csv, .tsv or .jsonl with the columns question, a, b and label (1: the two say the same, 0: they do
-    not; or a grade, with --cut). Pairs of one question are not independent: intervals draw questions.
-
-    \b
-    Examples:
-      unwaver agreement validate --pairs judged.csv
-      unwaver agreement validate --pairs sts.csv --cut 4 --agree rouge1 --agree entail=hf/PATH
-      unwaver agreement validate --pairs judged.jsonl --column label=verdict --plot matrix.svg
+    The pairs are a .csv, .tsv or .jsonl with the columns question, a, b and label: 1 if the two answers say the
+    same, 0 if not, or a grade with --cut. Pairs for one question are not independent, so intervals resample
+    questions.
     """
     from unwaver.agree.comparison import parse_agreements
     from unwaver.agree.human_pairs import corrected_run, read_pairs, value_of

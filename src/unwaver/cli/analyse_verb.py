@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.options import DATA_DIR, JSON, LIMIT, PATH, SEED
 from unwaver.cli.printing import print_json
+from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -18,37 +20,40 @@ if TYPE_CHECKING:
 
     from unwaver.types import Score
 
-_PATH = click.Path(path_type=Path)
-_as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-_seed = click.option("--seed", type=int, default=0, show_default=True)
+_TEST = option("--test", type=PATH, metavar="FILE", help="ParaNLU: the model's predictions on the full test set.")
 
 
-@click.group("analyse")
+@verbs(
+    "analyse",
+    examples=(
+        "unwaver analyse pareto runs/a runs/b",
+        "unwaver analyse split answers.csv --by difficulty",
+        "unwaver analyse distance sample/snli",
+    ),
+)
 def command() -> None:
-    """Read more from scores, tables of answers and paraphrases; no model is asked.
+    """Analyse scores, tables of answers and paraphrases. No model is asked.
 
-    PATHS of answers are what unwaver score takes: run folders, tables, logs.
-
-    \b
-    Examples:
-      unwaver analyse pareto runs/a runs/b
-      unwaver analyse split answers.csv --by difficulty
-      unwaver analyse distance paranlu --data-dir DIR
+    PATHS are run folders, tables or logs, as for `unwaver score`.
     """
 
 
 # --- scores -------------------------------------------------------------------------------------------------
 
 
-@command.command("pareto")
-@click.argument("paths", nargs=-1, required=True, type=_PATH)
-@click.option("--accuracy", default="A_bucket", show_default=True, help="The metric that is the accuracy.")
-@click.option("--consistency", default="P_C", show_default=True, help="The metric that is the consistency.")
-@_as_json
+@verb("pareto", within=command, examples=("unwaver analyse pareto runs/a runs/b",))
+@click.argument("paths", nargs=-1, required=True, type=PATH)
+@section(
+    "What to analyse",
+    option("--accuracy", default="A_bucket", show_default=True, metavar="METRIC", help="Metric for accuracy."),
+    option("--consistency", default="P_C", show_default=True, metavar="METRIC", help="Metric for consistency."),
+)
+@section("Output", JSON)
 def pareto_command(paths: tuple[Path, ...], accuracy: str, consistency: str, as_json: bool) -> None:
-    """Which models are not beaten in accuracy and consistency at once?
+    """Find the models that no other model beats.
 
-    PATHS are run folders, scores.json files, tables or logs, one or more models each.
+    A model is on the front if no other has both higher accuracy and higher consistency.
+    PATHS are run folders, scores.json files, tables or logs, with one or more models each.
     """
     from unwaver.metrics.pareto import pareto
 
@@ -64,12 +69,26 @@ def pareto_command(paths: tuple[Path, ...], accuracy: str, consistency: str, as_
     _emit({"points": [asdict(p) for p in points]}, header, rows, as_json)
 
 
-@command.command("series")
+@verb("series", within=command, examples=("unwaver analyse series 0.1=runs/a 1=runs/b",))
 @click.argument("steps", nargs=-1, required=True, metavar="SIZE=PATH…")
-@click.option("--metric", "metrics", multiple=True, default=("A_bucket", "P_C", "PVAP"), show_default=True)
-@_as_json
+@section(
+    "What to analyse",
+    option(
+        "--metric",
+        "metrics",
+        multiple=True,
+        default=("A_bucket", "P_C", "PVAP"),
+        show_default=True,
+        metavar="NAME",
+        help="Metric to show. Repeatable.",
+    ),
+)
+@section("Output", JSON)
 def series_command(steps: tuple[str, ...], metrics: tuple[str, ...], as_json: bool) -> None:
-    """Accuracy and consistency over training sizes: SIZE is a number, PATH as for pareto."""
+    """Show accuracy and consistency over training sizes.
+
+    SIZE is a number. PATH is a run folder, a scores.json, a table or a log.
+    """
     from unwaver.analysis.series import series
 
     models: dict[float, list[Score]] = {}
@@ -95,19 +114,30 @@ def series_command(steps: tuple[str, ...], metrics: tuple[str, ...], as_json: bo
 _SPLIT = ("P_C", "P_C_pairs", "PVAP", "A_original", "A_paraphrase", "P_C_corrected", "A_corrected")
 
 
-@command.command("split")
-@click.argument("path", type=_PATH)
-@click.option("--by", help="A column of the table, with one value for each group.")
-@click.option("--partial", type=_PATH, help="The answers of a partial-input model: was its original right?")
-@click.option("--test", type=_PATH, help="paranlu: the model's predictions on the full test set, for weights.")
-@_seed
-@_as_json
+@verb(
+    "split",
+    within=command,
+    examples=(
+        "unwaver analyse split answers.csv --by difficulty",
+        "unwaver analyse split full.csv --partial partial.csv",
+    ),
+)
+@click.argument("path", type=PATH)
+@section(
+    "What to analyse",
+    option("--by", metavar="COLUMN", help="Column with one value per group."),
+    option("--partial", type=PATH, metavar="PATH", help="Answers of a partial-input model."),
+    _TEST,
+    SEED,
+)
+@section("Output", JSON)
 def split_command(
     path: Path, by: str | None, partial: Path | None, test: Path | None, seed: int, as_json: bool
 ) -> None:
-    """Scores of parts of the groups: by a column, or by the artifacts that a partial-input model finds.
+    """Score parts of the groups separately.
 
-    Where a model that reads only the paraphrased part answers the original right, an artifact is likely.
+    Parts come from a column, or from whether a partial-input model is right.
+    If a model that reads only the paraphrased part answers the original right, the item probably has an artifact.
     """
     from unwaver.analysis.split import by_column, by_partial_input, split_scores
 
@@ -135,14 +165,16 @@ def split_command(
     _emit({"scores": [{"part": p, **asdict(s), "flags": list(s.flags)} for p, s in found]}, header, rows, as_json)
 
 
-@command.command("compare")
-@click.argument("first", type=_PATH)
-@click.argument("second", type=_PATH)
-@click.option("--test", type=_PATH, help="paranlu: the model's predictions on the full test set, for weights.")
-@_seed
-@_as_json
+@verb("compare", within=command, examples=("unwaver analyse compare human.csv automatic.csv",))
+@click.argument("first", type=PATH)
+@click.argument("second", type=PATH)
+@section("What to analyse", _TEST, SEED)
+@section("Output", JSON)
 def compare_command(first: Path, second: Path, test: Path | None, seed: int, as_json: bool) -> None:
-    """Two sets of paraphrases of the same problems, such as human and automatic ones: first − second."""
+    """Compare two sets of paraphrases of the same problems.
+
+    For example human and automatic ones. Differences are FIRST − SECOND.
+    """
     from unwaver.analysis.compare import compare
 
     found = compare(_table(first, test), _table(second, test), seed=seed)
@@ -163,18 +195,29 @@ def compare_command(first: Path, second: Path, test: Path | None, seed: int, as_
 # --- texts --------------------------------------------------------------------------------------------------
 
 
-@command.command("distance")
+@verb(
+    "distance",
+    within=command,
+    examples=(
+        "unwaver analyse distance sample/snli",
+        "unwaver analyse distance paranlu --data-dir DIR",
+    ),
+)
 @click.argument("suites", nargs=-1, required=True)
-@click.option("--data-dir", type=_PATH, help="The folder above paranlu/, becel/ … [UNWAVER_DATA]")
-@click.option("--annotations", type=_PATH, help="Rows with id, and tree or vector (and field), of the items.")
-@click.option("--limit", type=int, help="The first N groups of each suite/task/kind.")
-@_as_json
+@section(
+    "What to analyse",
+    DATA_DIR.but(type=PATH),
+    LIMIT,
+    option("--annotations", type=PATH, metavar="FILE", help="Rows with id, tree or vector, and field."),
+)
+@section("Output", JSON)
 def distance_command(
     suites: tuple[str, ...], data_dir: Path | None, annotations: Path | None, limit: int | None, as_json: bool
 ) -> None:
-    """How far paraphrases are from their originals: lexical, Jaccard, syntactic distance, embedding similarity.
+    """Measure how far paraphrases are from their originals.
 
-    SUITES are what unwaver run takes: paranlu/snli, a groups.jsonl, a csv of your own.
+    Distances are lexical, Jaccard and syntactic; similarity is that of embeddings.
+    SUITES are suites or files, as for `unwaver run`: paranlu/snli, a groups.jsonl, your own .csv.
     """
     from unwaver.analysis.paraphrases import distances, read_annotations
     from unwaver.suites.select import select
@@ -194,20 +237,50 @@ def distance_command(
 # --- choosing examples --------------------------------------------------------------------------------------
 
 
-@command.command("aflite")
-@click.argument("embeddings", type=_PATH)
-@click.option("--models", type=click.IntRange(min=1), default=64, show_default=True, help="Linear models a round.")
-@click.option(
-    "--train", type=click.IntRange(min=2), default=5000, show_default=True, help="Examples each is trained on."
+@verb("aflite", within=command, examples=("unwaver analyse aflite embeddings.npz --train 20",))
+@click.argument("embeddings", type=PATH)
+@section(
+    "How to split",
+    option(
+        "--models",
+        type=click.IntRange(min=1),
+        default=64,
+        show_default=True,
+        metavar="N",
+        help="Linear models per round.",
+    ),
+    option(
+        "--train",
+        type=click.IntRange(min=2),
+        default=5000,
+        show_default=True,
+        metavar="N",
+        help="Training examples per model.",
+    ),
+    option(
+        "--most",
+        type=click.IntRange(min=1),
+        default=500,
+        show_default=True,
+        metavar="N",
+        help="Move at most N examples per round.",
+    ),
+    option(
+        "--threshold",
+        type=float,
+        default=0.75,
+        show_default=True,
+        metavar="X",
+        help="Examples with a higher score are easy.",
+    ),
+    SEED,
 )
-@click.option(
-    "--most", type=click.IntRange(min=1), default=500, show_default=True, help="At most so many move a round."
-)
-@click.option("--threshold", type=float, default=0.75, show_default=True, help="Above this score they are easy.")
-@_seed
-@_as_json
+@section("Output", JSON)
 def aflite_command(embeddings: Path, as_json: bool, **options: Any) -> None:
-    """Split examples into easy and difficult ones (AFLite). EMBEDDINGS: an .npz with `embeddings` and `labels`."""
+    """Split examples into easy and difficult ones (AFLite).
+
+    EMBEDDINGS is an .npz file with the arrays `embeddings` and `labels`.
+    """
     from unwaver.analysis.aflite import aflite
     from unwaver.models.arrays import NAMES, NUMBERS, read_arrays
 
@@ -223,16 +296,33 @@ def aflite_command(embeddings: Path, as_json: bool, **options: Any) -> None:
     _emit(document, ("side", "examples"), rows, as_json)
 
 
-@command.command("draw")
-@click.argument("table", type=_PATH)
-@click.option(
-    "--confidence", default="confidence", show_default=True, help="The column with the confidence, 0 to 1."
+@verb("draw", within=command, examples=("unwaver analyse draw examples.csv --count 20",))
+@click.argument("table", type=PATH)
+@section(
+    "What to draw",
+    option(
+        "--confidence",
+        default="confidence",
+        show_default=True,
+        metavar="COLUMN",
+        help="Column with the confidence, from 0 to 1.",
+    ),
+    option(
+        "--count",
+        type=click.IntRange(min=1),
+        default=125,
+        show_default=True,
+        metavar="N",
+        help="Number of examples to draw.",
+    ),
+    SEED,
 )
-@click.option("--count", type=click.IntRange(min=1), default=125, show_default=True, help="How many to draw.")
-@_seed
-@_as_json
+@section("Output", JSON)
 def draw_command(table: Path, confidence: str, count: int, seed: int, as_json: bool) -> None:
-    """Draw examples evenly over ten bins of confidence, round-robin. Prints their rows, from 0, and ids."""
+    """Draw examples evenly over ten bins of confidence, round-robin.
+
+    Prints the number of each row, counted from 0, and its id.
+    """
     import numpy as np
 
     from unwaver.files import read_rows

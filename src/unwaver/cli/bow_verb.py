@@ -6,20 +6,41 @@ from pathlib import Path
 
 import click
 
-from unwaver.cli.printing import force_option, inputs_of
+from unwaver.cli.options import FORCE, PATH, SEED
+from unwaver.cli.printing import inputs_of
+from unwaver.cli.sections import option, section, verb
 
 
-@click.command("bow")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--task", required=True, help="The task of the files: anli, delta-snli, delta-atomic, snli …")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder of the model.")
-@click.option("--fields", multiple=True, help="Read only this field, such as update; give it for each. [all]")
-@click.option(
-    "--share", type=float, default=1.0, show_default=True, help="Train on a random part of the contexts."
+@verb(
+    "bow",
+    examples=(
+        "unwaver bow train.csv --task snli --out bow-snli",
+        "unwaver bow train.csv --task snli --fields hypothesis --out partial",
+        "unwaver run sample/snli --model bow/bow-snli",
+    ),
 )
-@click.option("--seed", type=int, default=0, show_default=True)
-@force_option
-@click.option("--penalty", type=float, default=1.0, show_default=True, help="Weight of the L2 penalty.")
+@click.argument("files", nargs=-1, required=True, type=PATH)
+@section(
+    "What to train on",
+    option("--task", required=True, metavar="NAME", help="Task of the files: anli, delta-snli, snli, …"),
+    option(
+        "--fields", multiple=True, metavar="NAME", help="Read only this field. Repeatable. [default: all fields]"
+    ),
+    option(
+        "--share",
+        type=float,
+        default=1.0,
+        show_default=True,
+        metavar="X",
+        help="Random share of the contexts to train on.",
+    ),
+)
+@section(
+    "How to train",
+    option("--penalty", type=float, default=1.0, show_default=True, metavar="X", help="Weight of the L2 penalty."),
+    SEED,
+)
+@section("Output", option("--out", required=True, type=PATH, metavar="DIR", help="Folder for the model."), FORCE)
 def command(
     files: tuple[Path, ...],
     task: str,
@@ -30,15 +51,9 @@ def command(
     force: bool,
     penalty: float,
 ) -> None:
-    """Train a bag-of-words model; bow/FOLDER then names it as a model.
+    """Train a bag-of-words model; use it as bow/FOLDER.
 
     FILES (.csv, .tsv, .jsonl, plain or .gz) have the fields of the task, or sentence1 and sentence2, and a label.
-
-    \b
-    Examples:
-      unwaver bow defeasible_nli/atomic_train.csv --task delta-atomic --out bow-atomic
-      unwaver bow defeasible_nli/atomic_train.csv --task delta-atomic --fields update --out partial
-      unwaver run paranlu/atomic --model bow/bow-atomic
     """
     from unwaver.models.bow import save, train
     from unwaver.outputs import check_folder

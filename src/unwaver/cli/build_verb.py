@@ -7,56 +7,92 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.printing import force_option, inputs_of, print_json
-from unwaver.cli.run_verb import console, pairs, variant_options
+from unwaver.cli.options import (
+    ADDITIVE,
+    ADDITIVE_CAP,
+    DEVICE,
+    FORCE,
+    JSON,
+    LIMIT,
+    PATH,
+    QUIET,
+    SAMPLE,
+    SEED,
+    variant_options,
+)
+from unwaver.cli.printing import inputs_of, print_json
+from unwaver.cli.run_verb import console, pairs
+from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:
     from unwaver.config import Config
 
 
-@click.command("build")
-@click.argument("variants", nargs=-1, required=True)
-@click.option("--from", "file", required=True, type=click.Path(path_type=Path), help="A table of items.")
-@click.option(
-    "--task", required=True, help="The task of the items (unwaver list), or a task file of your own (.toml)."
+@verb(
+    "build",
+    examples=(
+        "unwaver build negate swap --from pairs.csv --task snli --out groups.jsonl",
+        "unwaver build surface --from pairs.csv --task snli --out surface.jsonl",
+        "unwaver run groups.jsonl --model fake/random",
+    ),
 )
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Where the groups go: groups.jsonl.")
-@click.option(
-    "--column", "columns", multiple=True, metavar="FIELD=NAME", help="Which column is a field, gold or id."
+@click.argument("variants", nargs=-1, required=True)
+@section(
+    "Your own file",
+    option("--from", "file", required=True, type=PATH, metavar="FILE", help="Table of items."),
+    option(
+        "--task",
+        required=True,
+        metavar="NAME",
+        help="Task of the items: a built-in task, or your own task file (.toml).",
+    ),
+    option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="FIELD=NAME",
+        help="Name of the column with a field, gold or id. Repeatable.",
+    ),
 )
 @variant_options
-@click.option("--limit", type=int, help="The first N groups of each kind.")
-@click.option("--sample", type=int, help="N random groups of each kind, under --seed.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option(
-    "--additive",
-    type=click.Choice(["disjoint", "all"]),
-    default="disjoint",
-    show_default=True,
-    help="Which pairs of texts additive joins.",
+@section(
+    "What to make",
+    LIMIT.but(help="Keep the first N groups of each relation."),
+    SAMPLE.but(help="Keep N random groups of each relation (--seed)."),
+    SEED,
+    ADDITIVE,
+    ADDITIVE_CAP,
 )
-@click.option("--additive-cap", type=int, help="At most so many of all pairs.")
-@click.option(
-    "--map", "label_map", multiple=True, metavar="MODEL=TASK", help="A judge's label in the task's words."
+@section(
+    "Whom to ask",
+    option(
+        "--map",
+        "label_map",
+        multiple=True,
+        metavar="MODEL=TASK",
+        help="Translate a certifier's label into a label of the task. Repeatable.",
+    ),
+    DEVICE,
 )
-@click.option("--device", help="cpu, cuda, cuda:1, mps. [the best there is]")
-@click.option("--store", type=click.Path(), help="Where the answers of writer and judges are kept. [beside --out]")
-@force_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@section(
+    "Output",
+    option("--out", required=True, type=PATH, metavar="FILE", help="File for the groups, such as groups.jsonl."),
+    option(
+        "--store",
+        type=click.Path(),
+        metavar="FILE",
+        help="Answer store of writer and certifiers. [default: beside --out]",
+    ),
+    FORCE,
+    JSON,
+    QUIET,
+)
 def command(**options: Any) -> None:
     """Make groups from items of your own.
 
-    VARIANTS are names of `unwaver list variants`; surface stands for all that begin so. What no variant can be
-    made of is refused and counted, with the reason. With a writer that is a model, or with --judge, the candidates
-    are judged now; audit.jsonl beside the groups says what became of each.
-
-    \b
-    Examples:
-      unwaver build negate swap --from pairs.csv --task snli --out groups.jsonl
-      unwaver build surface --from reviews.jsonl --task my_task.toml --out groups.jsonl
-      unwaver build paraphrase --writer rules --judge entail=hf/NLI --from pairs.csv --task snli --out groups.jsonl
-      unwaver run groups.jsonl --model hf/PATH
+    VARIANTS are names from `unwaver list variants`; surface means every variant whose name starts with it. unwaver
+    counts the items it cannot make a variant of, with the reason. If --writer is a model, or with --judge, unwaver
+    certifies the candidates now and records each decision in audit.jsonl beside the groups.
     """
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     out, force = options.pop("out"), options.pop("force")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.options import ALLOW_DIFFERENT, COMMON, JSON, PATH, SEED, answer_options
 from unwaver.cli.printing import print_json
-from unwaver.cli.score_verb import answer_options
+from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,30 +18,49 @@ if TYPE_CHECKING:
     from unwaver.verdicts.paired_runs import Comparison, Row
 
 
-@click.command("compare")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--metric", "metrics", multiple=True, help="Compare this metric; may be given often. [the leading one of each]"
+@verb(
+    "compare",
+    examples=(
+        "unwaver compare runs/old runs/new",
+        "unwaver compare runs/base runs/large --metric tau --metric accuracy",
+        "unwaver compare old.csv new.csv --common",
+    ),
 )
-@click.option("--common", is_flag=True, help="Compare the groups that both have, where they have others too.")
-@click.option("--allow-different", is_flag=True, help="Compare runs with other settings, and name these.")
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Below this corrected p there is a difference.",
+@click.argument("paths", nargs=-1, required=True, type=PATH)
+@section(
+    "What to compare",
+    option(
+        "--metric",
+        "metrics",
+        multiple=True,
+        metavar="NAME",
+        help="Metric to compare. Repeatable. [default: the main metric of each relation]",
+    ),
+    COMMON,
+    ALLOW_DIFFERENT,
+    option(
+        "--alpha",
+        type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        metavar="X",
+        help="Significance level for corrected p values.",
+    ),
+    SEED,
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    help="Show so many changed groups of each.",
-)
-@click.option("--seed", type=int, default=0, show_default=True)
 @answer_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON document, with all changed groups.")
+@section(
+    "Output",
+    option(
+        "--limit",
+        type=click.IntRange(min=0),
+        default=3,
+        show_default=True,
+        metavar="N",
+        help="Name at most N groups that broke and N that were fixed.",
+    ),
+    JSON.but(help="Print one JSON document with all changed groups on stdout."),
+)
 def command(
     paths: tuple[Path, ...],
     metrics: tuple[str, ...],
@@ -52,17 +72,11 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Compare runs on the same groups: each of PATHS against the first. No model is asked.
+    """Compare runs on the same groups, each one with the first. No model is asked.
 
-    PATHS are run folders, tables or logs (what unwaver score takes). One path with several models compares these;
-    paths with the same several models are compared model by model. McNemar's exact test, or a permutation by
-    cluster; Holm's correction over the table.
-
-    \b
-    Examples:
-      unwaver compare runs/old runs/new
-      unwaver compare runs/base runs/large runs/huge --metric tau --metric accuracy
-      unwaver compare old.csv new.csv --common
+    PATHS are run folders, tables or logs, as for `unwaver score`. A single path with several models compares
+    these. If each path has the same several models, unwaver compares model by model. Tests are McNemar's exact
+    test or a permutation test by cluster, with Holm's correction over the whole table.
     """
     from unwaver.verdicts.paired_runs import compare, document, pairs_of, sides_of
 

@@ -7,33 +7,54 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.printing import force_option, inputs_of, print_json
-from unwaver.cli.score_verb import answer_options
+from unwaver.cli.options import ALLOW_DIFFERENT, COMMON, FORCE, JSON, PATH, SEED, answer_options
+from unwaver.cli.printing import inputs_of, print_json
+from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:
     from unwaver.verdicts.gates import Bar, Check
 
 NOT_MET = 1
-_PATH = click.Path(path_type=Path)
 
 
-@click.command("gate")
-@click.argument("path", type=_PATH)
-@click.option("--max", "at_most", multiple=True, metavar="METRIC=X", help="At most this: tau=0.10.")
-@click.option("--min", "at_least", multiple=True, metavar="METRIC=X", help="At least this: P_C=0.85.")
-@click.option("--bars", type=_PATH, help="A TOML file with bars by suite, task and kind.")
-@click.option("--baseline", type=_PATH, help="A run that this one must not be much worse than.")
-@click.option("--max-drop", multiple=True, metavar="[METRIC=]X", help="Worse than the baseline by at most this.")
-@click.option("--alpha", type=float, help="The chance of a wrong pass, and of a wrong fail. [0.05]")
-@click.option("--allow-undecided", is_flag=True, help="Exit with 0 where more groups are needed.")
-@click.option("--common", is_flag=True, help="Baseline: the groups that both have, where they have others too.")
-@click.option("--allow-different", is_flag=True, help="Baseline: also with other settings.")
-@click.option("--junit", type=_PATH, help="Write JUnit XML here.")
-@click.option("--markdown", type=_PATH, help="Write a Markdown summary here.")
-@force_option
-@click.option("--seed", type=int, default=0, show_default=True)
+@verb(
+    "gate",
+    examples=(
+        "unwaver gate runs/new --max tau=0.10 --min accuracy=0.8",
+        "unwaver gate runs/new --baseline runs/old --max-drop 0.02",
+        "unwaver gate runs/new --bars bars.toml --junit gate.xml --markdown gate.md",
+    ),
+)
+@click.argument("path", type=PATH)
+@section(
+    "Bars",
+    option("--max", "at_most", multiple=True, metavar="METRIC=X", help="Upper bar: tau=0.10. Repeatable."),
+    option("--min", "at_least", multiple=True, metavar="METRIC=X", help="Lower bar: P_C=0.85. Repeatable."),
+    option("--bars", type=PATH, metavar="FILE", help="TOML file with bars by suite, task and kind."),
+    option("--alpha", type=float, metavar="X", help="Error probability of a pass, and of a fail. [default: 0.05]"),
+    option("--allow-undecided", is_flag=True, help="Exit with 0 if more groups are needed to decide."),
+    SEED,
+)
+@section(
+    "Baseline",
+    option("--baseline", type=PATH, metavar="PATH", help="Run to compare with."),
+    option(
+        "--max-drop",
+        multiple=True,
+        metavar="[METRIC=]X",
+        help="How much worse than the baseline it may be. Repeatable.",
+    ),
+    COMMON,
+    ALLOW_DIFFERENT,
+)
 @answer_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON document with the verdicts.")
+@section(
+    "Output",
+    option("--junit", type=PATH, metavar="FILE", help="Write JUnit XML to this file."),
+    option("--markdown", type=PATH, metavar="FILE", help="Write a Markdown summary to this file."),
+    FORCE,
+    JSON,
+)
 def command(
     path: Path,
     at_most: tuple[str, ...],
@@ -52,19 +73,13 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Does a run meet its bars? PATH is a run folder, a table or a log. No model is asked.
+    """Check a run against bars: pass, fail or undecided. No model is asked.
 
-    Pass: the one-sided confidence limit is within the bar. Fail: the other limit is beyond it. Else undecided,
-    with the number of groups that would decide. Bars given here hold for everything that has the metric.
+    PATH is a run folder, a table or a log. A bar passes if the one-sided confidence limit meets it and fails if
+    the opposite limit misses it. Otherwise it is undecided, and unwaver estimates how many groups would decide.
+    Bars given as options apply to every suite that has the metric.
 
-    \b
     Exit codes: 0 pass, 1 fail or undecided, 2 bad input.
-
-    \b
-    Examples:
-      unwaver gate runs/new --max tau=0.10 --min accuracy=0.8
-      unwaver gate runs/new --baseline runs/old --max-drop 0.02
-      unwaver gate runs/new --bars bars.toml --junit gate.xml --markdown gate.md
     """
     from unwaver.engine.folder import write_whole
     from unwaver.errors import UsageError

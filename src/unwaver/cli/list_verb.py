@@ -8,25 +8,22 @@ from pathlib import Path
 import click
 
 from unwaver import catalog, registry
+from unwaver.cli.options import DATA_DIR, JSON, PATH
 from unwaver.cli.printing import print_json
+from unwaver.cli.sections import section, verb
 from unwaver.errors import DataError
 
 ROOMS = ("suites", "models", "variants", "metrics", "logs")
 
 
-@click.command("list")
+@verb("list", examples=("unwaver list", "unwaver list suites", "unwaver list metrics --json"))
 @click.argument("room", required=False, type=click.Choice(ROOMS))
-@click.option(
-    "--data-dir", type=click.Path(path_type=Path), help="The folder above becel/, mnli/ … [UNWAVER_DATA]"
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@section("What to list", DATA_DIR.but(type=PATH))
+@section("Output", JSON)
 def command(room: str | None, data_dir: Path | None, as_json: bool) -> None:
-    """List suites, models, variants, metrics and formats of logs.
+    """List suites, models, variants, metrics and log formats.
 
-    \b
-    Examples:
-      unwaver list
-      unwaver list suites --data-dir DIR     with the number of groups found, or the file that is missing
+    `unwaver list suites` counts the groups of each suite/task/kind, or names the file that is missing.
     """
     if data_dir and not data_dir.is_dir():
         raise DataError(

@@ -15,31 +15,48 @@ from typing import Any, NoReturn
 import click
 
 from unwaver import __version__
+from unwaver.cli import sections
 from unwaver.cli.memory import out_of_memory
 from unwaver.cli.streams import guard, to_nowhere
 from unwaver.errors import UnwaverError, near
 from unwaver.secrets import learn_arguments, learn_environment, masked
 
-VERBS = {
-    "run": "Ask models about suites and score the answers.",
-    "score": "Score a run folder, a table or logs of other tools; no model is asked.",
-    "compare": "Compare runs on the same groups: differences, tests, groups that changed.",
-    "gate": "Does a run meet its bars? Pass, fail or undecided, for CI.",
-    "build": "Make groups from items of your own: negations, swaps, paraphrases …",
-    "review": "Write a sheet on which a person judges variants.",
-    "report": "Write a report: one page with verdict, scores, figures and every group.",
-    "show": "Show the groups of a run that broke a relation, side by side.",
-    "analyse": "Read more from scores, tables and paraphrases: Pareto front, splits, distances …",
-    "agreement": "Validate how free answers are compared against people's judgements.",
-    "train": "Fine-tune models on tasks, single or several at once, over seeds.",
-    "study": "Train, evaluate and compare models by a plan: a table as in the papers.",
-    "bow": "Train a bag-of-words model.",
-    "list": "List suites, models and metrics.",
+HELP = {
+    "Measure": {
+        "run": "Ask models about suites and score the answers.",
+        "score": "Score a run folder, a table or logs of other tools.",
+        "show": "Show broken groups: texts and answers side by side.",
+        "report": "Write a report: verdict, scores, figures, every group.",
+    },
+    "Compare and decide": {
+        "compare": "Compare runs on the same groups, with tests.",
+        "gate": "Check a run against bars: pass, fail or undecided, for CI.",
+        "analyse": "Pareto front, splits, distances of paraphrases, …",
+    },
+    "Prepare": {
+        "build": "Make groups from your own items: negations, paraphrases, …",
+        "review": "Write a sheet on which a person judges variants.",
+        "agreement": "Check how free text is compared against people's judgements.",
+    },
+    "Train": {
+        "train": "Fine-tune models on tasks, over seeds.",
+        "study": "Train, evaluate and compare models as planned in a file.",
+        "bow": "Train a bag-of-words model.",
+    },
+    "Look up": {
+        "list": "List suites, models, variants, metrics and log formats.",
+    },
 }
+VERBS = {name: about for verbs in HELP.values() for name, about in verbs.items()}
+EXAMPLES = (
+    "unwaver run sample --model demo/smollm2",
+    "unwaver show runs/sample-1a2b3c4d",
+    "unwaver gate runs/sample-1a2b3c4d --max tau=0.10",
+)
 UNFORESEEN, INTERRUPTED = 70, 130
 
 
-class Verbs(click.Group):
+class Verbs(sections.Verbs):
     """Verbs by name; a verb's file is imported when it is called, so that --help is instant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -65,24 +82,29 @@ class Verbs(click.Group):
             hint = "give the same command again"
             raise UnwaverError(f"another process ended early: {e.strerror}", hint=hint) from e
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        sections.Verb.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+        widest = max(map(len, VERBS))
+        for title, verbs in HELP.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{widest}}", about) for name, about in verbs.items()])
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="unwaver %(version)s")
+@click.version_option(__version__, message="unwaver %(version)s", cls=sections.Option, section="Options")
 def cli() -> None:
-    """Does this language model give the same answer when the same thing is said differently?
+    """Measure how consistent a language model is.
 
-    \b
-    Examples:
-      unwaver run sample --model demo/smollm2
-      unwaver run becel/snli calm/mnli --model hf/PATH-OR-HUB-ID --data-dir DIR
-      unwaver run my.csv --model openai/NAME --model-arg base_url=http://HOST/v1
-      unwaver show runs/sample-1a2b3c4d
+    unwaver asks a model the same thing in different words, negated, swapped and joined, and counts how often the
+    answers do not fit together.
     """
+
+
+cli.examples = EXAMPLES
 
 
 def main(args: list[str] | None = None) -> NoReturn:

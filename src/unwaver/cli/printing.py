@@ -37,13 +37,6 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def force_option(command: Any) -> Any:
-    """For verbs that write files."""
-    import click
-
-    return click.option("--force", is_flag=True, help="Replace a file that unwaver did not write.")(command)
-
-
 def inputs_of(*outputs: str) -> list[Path]:
     """Files that the command line names, but for these options: what an output must not replace."""
     import click

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.printing import force_option, inputs_of
-from unwaver.cli.score_verb import cut_option, log_options
+from unwaver.cli.options import CUT, FORCE, PATH, QUIET, log_options
+from unwaver.cli.printing import inputs_of
+from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:
     from unwaver.reports.source import Source
@@ -20,26 +21,43 @@ TABLES, PICTURES = ("md", "latex", "csv"), ("png", "svg", "pdf")
 REPORT = "report.html"
 
 
-@click.command("report")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN…")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="The file; of pictures the folder. [report.html in the run folder; tables: printed; pictures: figures/]",
+@verb(
+    "report",
+    examples=(
+        "unwaver report runs/sample-1a2b3c4d",
+        "unwaver report runs/small runs/large --out both.html",
+        "unwaver report runs/sample-1a2b3c4d --format latex > table.tex",
+    ),
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["html", *TABLES, *PICTURES]),
-    default="html",
-    show_default=True,
-    help="One page; the table of scores; or the figures.",
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="RUN…")
+@section(
+    "How to read the answers",
+    option(
+        "--log-format", default="auto", show_default=True, metavar="NAME", help="Format of the files, as in score."
+    ),
+    CUT,
 )
-@click.option("--log-format", default="auto", show_default=True, help="What the files are, as in unwaver score.")
 @log_options
-@cut_option
-@force_option
-@click.option("-q", "--quiet", is_flag=True, help="Print no path.")
+@section(
+    "Output",
+    option(
+        "--format",
+        "form",
+        type=click.Choice(["html", *TABLES, *PICTURES]),
+        default="html",
+        show_default=True,
+        help="html: one page; md, latex, csv: the table of scores; png, svg, pdf: the figures.",
+    ),
+    option(
+        "--out",
+        type=PATH,
+        metavar="PATH",
+        help="File to write; for figures, a folder. [default: report.html in the run folder; tables are printed; "
+        "figures/]",
+    ),
+    FORCE,
+    QUIET.but(help="Do not print the path."),
+)
 def command(
     paths: tuple[Path, ...],
     out: Path | None,
@@ -50,17 +68,9 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Write a report: one file with verdict, scores, figures and every group.
+    """Write a report: one file with the verdict, scores, figures and every group.
 
-    RUN is a run folder, a table or a log of another tool; several go into one report.
-
-    \b
-    Examples:
-      unwaver report runs/sample-1a2b3c4d
-      unwaver report runs/small runs/large --out both.html
-      unwaver report runs/becel-1a2b3c4d --format latex > table.tex
-      unwaver report runs/becel-1a2b3c4d --format pdf --out figures
-      unwaver report answers.csv --bucket question --answer reply
+    RUN is a run folder, a table or a log of another tool. Several of them go into one report.
     """
     from unwaver.outputs import is_stream
     from unwaver.reports.source import read_sources

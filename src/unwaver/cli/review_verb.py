@@ -6,27 +6,32 @@ from pathlib import Path
 
 import click
 
+from unwaver.cli.options import PATH, SAMPLE, SEED
+from unwaver.cli.sections import option, section, verb
 from unwaver.errors import DataError, UsageError
 
 
-@click.command("review")
-@click.argument("groups", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The sheet: a .tsv.")
-@click.option("--sample", type=int, help="N variants drawn at random. [all]")
-@click.option("--seed", type=int, default=0, show_default=True)
+@verb(
+    "review",
+    examples=(
+        "unwaver review groups.jsonl --sample 100 --out sheet.tsv",
+        "unwaver run groups.jsonl --model fake/random --review sheet.tsv",
+        "unwaver score runs/mine-1a2b3c4d --review sheet.tsv",
+    ),
+)
+@click.argument("groups", type=PATH)
+@section(
+    "What to review",
+    SAMPLE.but(help="Draw N variants at random. [default: all]"),
+    SEED,
+)
+@section("Output", option("--out", required=True, type=PATH, metavar="FILE", help="Sheet to write, a .tsv file."))
 def command(groups: Path, out: Path, sample: int | None, seed: int) -> None:
     """Write a sheet on which a person judges variants.
 
-    GROUPS is a groups.jsonl or a run folder. Where judges have spoken (audit.jsonl beside it), only variants that
-    were kept are listed. Fill in the column verdict with ok or wrong, and reason if you like;
-    then give the sheet to run, build or score with --review. Wrong variants no longer count, and the share of them
-    bounds the scores.
-
-    \b
-    Examples:
-      unwaver review groups.jsonl --sample 100 --out sheet.tsv
-      unwaver run groups.jsonl --model hf/PATH --review sheet.tsv
-      unwaver score runs/mine-1a2b3c4d --review sheet.tsv
+    GROUPS is a groups.jsonl or a run folder. If variants were certified (audit.jsonl is beside it), the sheet has
+    only the accepted ones. Fill the column verdict with ok or wrong and, if you like, reason. Then pass the sheet
+    to run, build or score with --review: wrong variants no longer count, and their share bounds the scores.
     """
     if out.suffix != ".tsv":
         raise DataError("a review sheet is a .tsv", file=out, hint="name it sheet.tsv")

