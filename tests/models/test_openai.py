@@ -281,7 +281,7 @@ def test_a_server_that_refuses_from_the_start_ends_the_run_with_its_words(opened
     if status in (400, 422):
         assert "temperature=none" in error.hint
     if status >= 500:
-        assert "see its log" in error.hint
+        assert "check its log" in error.hint
 
 
 def test_why_a_run_ends_at_the_first_contact_is_handed_over_first(opened):

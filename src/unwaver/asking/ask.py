@@ -18,6 +18,7 @@ from uuid import uuid4
 from unwaver.answers.store import Store
 from unwaver.asking.claims import Claims
 from unwaver.asking.purse import Budget, Ledger, Purse, Spent
+from unwaver.models.ways import way_of
 from unwaver.types import Answer, Group, Item, Model, Request
 
 KEY_VERSION = 1
@@ -67,22 +68,20 @@ def make_plan(
     return plan
 
 
-def way_of(model: Model, request: Request) -> Model:
-    """The method and settings in which a model answers: those of its writer where there are no choices."""
-    writer: Model | None = getattr(model, "writer", None)
-    return model if request.choices or writer is None else writer
-
-
 def key_maker(model: Model) -> Callable[[Request], str]:
     """The key of an answer: model, settings, task, what the model reads, choices and the replicate number.
 
     A model without an identity (code whose source is not to be had) is never answered from an earlier run.
     """
-    own, writer = _key_of(model), getattr(model, "writer", None)
-    if writer is None:
-        return own
-    written = _key_of(writer)
-    return lambda request: own(request) if request.choices else written(request)
+    made: dict[int, tuple[Model, Callable[[Request], str]]] = {}  # the model is held: its id is not given again
+
+    def key(request: Request) -> str:
+        way = way_of(model, request)
+        if id(way) not in made:
+            made[id(way)] = way, _key_of(way)
+        return made[id(way)][1](request)
+
+    return key
 
 
 def _key_of(model: Model) -> Callable[[Request], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from unwaver.models.ways import way_of
 from unwaver.types import Group, Model
 
 
@@ -14,15 +15,16 @@ def repeats_note(groups: Iterable[Group], model: Model, replicates: int) -> str 
     """
     if replicates < 2:
         return None
-    kinds = {bool(item.choices) for group in groups for item in group.items if item.role != "judge"}
-    writer: Model | None = getattr(model, "writer", None)
-    fixed = {labels for labels in kinds if (model if labels or writer is None else writer).deterministic}
+    items = (item for group in groups for item in group.items if item.role != "judge")
+    kinds = {bool(item.choices): way_of(model, item) for item in items}
+    fixed = {labels: way for labels, way in kinds.items() if way.deterministic}
     if not fixed:
         return None
-    what = "the model" if fixed == kinds else f"its {'choice of labels' if True in fixed else 'free text'}"
+    part = "choice of labels" if True in fixed else "free text"
+    what = "the model" if len(fixed) == len(kinds) else f"its {part}"
     note = (
         f"{what} is deterministic, so each item is asked once and its answer counts for all {replicates} "
         "replicates: repeats agree by construction"
     )
-    sampled = "temperature" in (model.settings if True in fixed or writer is None else writer.settings)
+    sampled = "temperature" in fixed.get(True, fixed.get(False, model)).settings
     return f"{note}. To sample, add --model-arg temperature=0.7" if sampled else note

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unwaver.answers.store import Store
-from unwaver.asking.ask import key_maker, way_of
+from unwaver.asking.ask import key_maker
 from unwaver.asking.panel import Respondent
 from unwaver.asking.purse import Budget
 from unwaver.engine import folder
 from unwaver.models import open_judge
 from unwaver.models.decoding import LONG
 from unwaver.models.limits import most_tokens, token_limit
+from unwaver.models.ways import way_of
 from unwaver.types import Answer, Group, Item, Model, Request
 
 if TYPE_CHECKING:

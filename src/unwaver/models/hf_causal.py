@@ -98,7 +98,7 @@ class CausalLM:
             return
         self.load()
         own = self._score if self.method == "logprob" else self._generate
-        yield from apart(requests, own, self.writer.answer if self.writer else None)
+        yield from apart(self, requests, own)
 
     def _budget(self, model: Any) -> int:
         return self.options.batch_tokens or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)

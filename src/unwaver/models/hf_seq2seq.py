@@ -87,7 +87,7 @@ class TextToText:
         if not requests:
             return
         self.load()
-        yield from apart(requests, self._answer, self.writer.answer if self.writer else None)
+        yield from apart(self, requests, self._answer)
 
     def _answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         assert self._loaded is not None

@@ -12,7 +12,8 @@ from unwaver.models.decoding import described, stop_strings
 from unwaver.models.hf_common import check_vocabulary, import_torch, pick_device, pick_dtype
 from unwaver.models.hf_prefix import memory_hint
 from unwaver.models.pretrained import pretrained
-from unwaver.types import Batch, Request
+from unwaver.models.ways import way_of
+from unwaver.types import Batch, Model, Request
 
 Ask = Callable[[Sequence[Request]], Iterator[Batch]]
 
@@ -104,13 +105,14 @@ class Options:
         return described(self.settings()) if self.method == "generate" else ""
 
 
-def apart(requests: Sequence[Request], with_choices: Ask, without: Ask | None) -> Iterator[Batch]:
-    """The two sorts of requests, each asked in its own way; in one way where the second is None."""
-    free = [i for i, r in enumerate(requests) if not r.choices] if without else []
-    chosen = set(free)
-    rest = [i for i in range(len(requests)) if i not in chosen]
-    for ask, where in ((with_choices, rest), (without, free)):
-        if ask and where:
+def apart(model: Model, requests: Sequence[Request], own: Ask) -> Iterator[Batch]:
+    """The requests that the model answers itself, by `own`, and then those that its writer answers."""
+    of_way: dict[Ask, list[int]] = {own: []}
+    for place, request in enumerate(requests):
+        way = way_of(model, request)
+        of_way.setdefault(own if way is model else way.answer, []).append(place)
+    for ask, where in of_way.items():
+        if where:
             for batch in ask([requests[i] for i in where]):
                 yield [(where[k], answer) for k, answer in batch]
 

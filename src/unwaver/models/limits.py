@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unwaver.models.decoding import LONG, SHORT
+from unwaver.models.ways import way_of
 from unwaver.types import Model, Request
 
 MARGIN = 64  # tokens of the chat format, for each message
@@ -23,8 +24,7 @@ def most_tokens(model: Model, request: Request) -> Tokens:
     if own := getattr(model, "most_tokens", None):
         found: Tokens = own(request)
         return found
-    writer: Model | None = getattr(model, "writer", None)
-    way = model if request.choices or writer is None else writer
+    way = way_of(model, request)
     words = request.words or request.choices
     texts = (way.settings.get("system") or "", request.prompt, *request.segments)
     each = sum(map(byte_count, texts)) + MARGIN

@@ -26,6 +26,7 @@ from unwaver.models.decoding import before_stop, described, longest, stop_string
 from unwaver.models.limits import Tokens
 from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, scored
 from unwaver.models.openai_server import PUBLIC_API, Meter, Server, Wait, most_tokens
+from unwaver.models.ways import way_of
 from unwaver.secrets import (
     KEYS_BELONG,
     is_odd_variable,
@@ -103,7 +104,7 @@ class OpenAIModel:
 
     def most_tokens(self, request: Request) -> Tokens:
         """The most tokens of a request and its answer, which log-probabilities take for each choice."""
-        way = self.writer if self.writer and not request.choices else self
+        way = way_of(self, request)
         found = [most_tokens(body) for body in way._bodies(request)]
         limits = [limit for _, limit in found]
         return sum(most for most, _ in found), None if None in limits else sum(x for x in limits if x is not None)
@@ -171,7 +172,7 @@ class OpenAIModel:
         if self._server.gave_up is not None:
             return Answer(error=self._server.gave_up)
         try:
-            way = self.writer if self.writer and not request.choices else self
+            way = way_of(self, request)
             answer = way._generate(request, stop) if way.method == "generate" else way._score(request, stop)
         except Filtered:
             answer = Answer(text="", finish="content_filter", usage=(0, 0))

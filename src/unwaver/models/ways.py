@@ -1,0 +1,19 @@
+"""Who answers a request: the model itself or, where there are no choices, its free-text twin.
+
+A model that picks among labels by their probability writes free text by another method and with other settings:
+those of `model.writer`. A model without one answers everything itself.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from unwaver.types import Item, Model, Request
+
+AnyModel = TypeVar("AnyModel", bound=Model)
+
+
+def way_of(model: AnyModel, asked: Request | Item) -> AnyModel:
+    """The model whose method and settings answer this: `model`, or its writer where there are no choices."""
+    writer: AnyModel | None = getattr(model, "writer", None)
+    return model if asked.choices or writer is None else writer
