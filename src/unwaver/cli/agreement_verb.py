@@ -8,6 +8,7 @@ from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from unwaver.cli import completion
 from unwaver.cli.options import DEVICE, FORCE, JSON, PATH, SEED
 from unwaver.cli.printing import inputs_of, print_json
 from unwaver.cli.run_verb import console
@@ -64,6 +65,7 @@ def command() -> None:
         "--agree",
         multiple=True,
         metavar="NAME[=MODEL]",
+        shell_complete=completion.names("agreements"),
         help="Agreement to validate. Repeatable. [default: all that need no model]",
     ),
     option("--run", "run_path", type=PATH, metavar="DIR", help="Run whose consistency to correct by the result."),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli import completion
 from unwaver.cli.options import DATA_DIR, JSON, LIMIT, PATH, SEED
 from unwaver.cli.printing import print_json
 from unwaver.cli.sections import option, section, verb, verbs
@@ -203,7 +204,7 @@ def compare_command(first: Path, second: Path, test: Path | None, seed: int, as_
         "unwaver analyse distance paranlu --data-dir DIR",
     ),
 )
-@click.argument("suites", nargs=-1, required=True)
+@click.argument("suites", nargs=-1, required=True, shell_complete=completion.suites)
 @section(
     "What to analyse",
     DATA_DIR.but(type=PATH),

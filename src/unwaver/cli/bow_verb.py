@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from unwaver.cli import completion
 from unwaver.cli.options import FORCE, PATH, SEED
 from unwaver.cli.printing import inputs_of
 from unwaver.cli.sections import option, section, verb
@@ -22,7 +23,13 @@ from unwaver.cli.sections import option, section, verb
 @click.argument("files", nargs=-1, required=True, type=PATH)
 @section(
     "What to train on",
-    option("--task", required=True, metavar="NAME", help="Task of the files: anli, delta-snli, snli, …"),
+    option(
+        "--task",
+        required=True,
+        metavar="NAME",
+        shell_complete=completion.tasks,
+        help="Task of the files: anli, delta-snli, snli, …",
+    ),
     option(
         "--fields", multiple=True, metavar="NAME", help="Read only this field. Repeatable. [default: all fields]"
     ),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli import completion
 from unwaver.cli.options import (
     ADDITIVE,
     ADDITIVE_CAP,
@@ -18,6 +19,7 @@ from unwaver.cli.options import (
     QUIET,
     SAMPLE,
     SEED,
+    TASK,
     variant_options,
 )
 from unwaver.cli.printing import inputs_of, print_json
@@ -36,16 +38,11 @@ if TYPE_CHECKING:
         "unwaver run groups.jsonl --model fake/random",
     ),
 )
-@click.argument("variants", nargs=-1, required=True)
+@click.argument("variants", nargs=-1, required=True, shell_complete=completion.names("variants"))
 @section(
     "Your own file",
     option("--from", "file", required=True, type=PATH, metavar="FILE", help="Table of items."),
-    option(
-        "--task",
-        required=True,
-        metavar="NAME",
-        help="Task of the items: a built-in task, or your own task file (.toml).",
-    ),
+    TASK.but(required=True),
     option(
         "--column",
         "columns",

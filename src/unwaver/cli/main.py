@@ -71,9 +71,16 @@ class Verbs(sections.Verbs):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
+        if args and args[0] not in VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(f"unknown command {args[0]!r}; {near(args[0], VERBS)}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Verbs from the table above: click would import the file of each."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=about) for name, about in VERBS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

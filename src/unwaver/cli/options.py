@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from unwaver.cli import completion
 from unwaver.cli.sections import option, section, together
 
 PATH = click.Path(path_type=Path)
@@ -19,6 +20,12 @@ FORCE = option("--force", is_flag=True, help="Overwrite files that unwaver did n
 JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 QUIET = option("-q", "--quiet", is_flag=True, help="Print no progress and no notes.")
 
+TASK = option(
+    "--task",
+    metavar="NAME",
+    shell_complete=completion.tasks,
+    help="Task of the items: a built-in task, or your own task file (.toml).",
+)
 LIMIT = option("--limit", type=int, metavar="N", help="Take the first N groups of each suite/task/kind.")
 SAMPLE = option("--sample", type=int, metavar="N", help="Take N random groups of each suite/task/kind (--seed).")
 ADDITIVE = option(
@@ -56,6 +63,7 @@ variant_options = together(
         option(
             "--writer",
             metavar="WRITER",
+            shell_complete=completion.models,
             help="Who writes paraphrases: rules, bank/FILE, or a model (hf/PATH, openai/NAME).",
         ),
         option(
@@ -70,6 +78,7 @@ variant_options = together(
             "judges",
             multiple=True,
             metavar="CERTIFIER",
+            shell_complete=completion.names("judges"),
             help="Test that a paraphrase must pass: entail=self, entail=hf/PATH, same=hf/PATH@0.8, "
             "distance=0.1:0.9, … Repeatable.",
         ),
@@ -114,13 +123,18 @@ answer_options = together(
             default="auto",
             show_default=True,
             metavar="NAME",
+            shell_complete=completion.names("logs"),
             help="Format of the files: auto, run, table, lm-eval, inspect, promptfoo, helm or paranlu.",
         ),
         UNREADABLE,
         CUT,
         option("--review", type=PATH, metavar="FILE", help="Review sheet that a person has filled in."),
         option(
-            "--agree", multiple=True, metavar="NAME", help="Free text: how to compare two answers. Repeatable."
+            "--agree",
+            multiple=True,
+            metavar="NAME",
+            shell_complete=completion.names("agreements"),
+            help="Free text: how to compare two answers. Repeatable.",
         ),
     ),
     log_options,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli import completion
 from unwaver.cli.options import (
     ADDITIVE,
     ADDITIVE_CAP,
@@ -21,6 +22,7 @@ from unwaver.cli.options import (
     QUIET,
     SAMPLE,
     SEED,
+    TASK,
     UNREADABLE,
     variant_options,
 )
@@ -66,7 +68,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "unwaver run my.csv --model openai/NAME --model-arg base_url=http://HOST/v1",
     ),
 )
-@click.argument("suites", nargs=-1)
+@click.argument("suites", nargs=-1, shell_complete=completion.suites)
 @section(
     "What to ask",
     DATA_DIR,
@@ -80,7 +82,14 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
 )
 @section(
     "Whom to ask",
-    option("--model", "models", multiple=True, metavar="PROVIDER/NAME", help="Model to ask. Repeatable."),
+    option(
+        "--model",
+        "models",
+        multiple=True,
+        metavar="PROVIDER/NAME",
+        shell_complete=completion.models,
+        help="Model to ask. Repeatable.",
+    ),
     option(
         "--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="Option of the model. Repeatable."
     ),
@@ -108,6 +117,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "--decode",
         multiple=True,
         metavar="NAME",
+        shell_complete=completion.names("decodings"),
         help="Decoding: greedy, nucleus, sample or beam. Repeatable; each one is run.",
     ),
     option("--replicates", type=int, default=1, metavar="N", help="Ask each item N times. [default: 1]"),
@@ -124,7 +134,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
 )
 @section(
     "Your own file",
-    option("--task", metavar="NAME", help="Task of its items: a built-in task, or your own task file (.toml)."),
+    TASK,
     option("--kind", metavar="RELATION", help="Relation within its groups. [default: semantic]"),
     option("--label", "labels", multiple=True, metavar="TEXT", help="One possible answer. Repeatable."),
     option(
@@ -141,6 +151,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "--variants",
         multiple=True,
         metavar="A,B",
+        shell_complete=completion.names("variants"),
         help="Make these variants of the items of your own file; `unwaver list variants` shows the names.",
     ),
 )
@@ -151,6 +162,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "--agree",
         multiple=True,
         metavar="NAME[=MODEL]",
+        shell_complete=completion.names("agreements"),
         help="How to compare two answers. Repeatable. [default: exact, normalised]",
     ),
     option(
@@ -158,6 +170,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "scorers",
         multiple=True,
         metavar="NAME=MODEL",
+        shell_complete=completion.names("scorers"),
         help="Model that decides whether an answer is right: bleurt=PATH, judge=openai/NAME. Repeatable.",
     ),
     option(
@@ -165,6 +178,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         default="text",
         show_default=True,
         metavar="NAME",
+        shell_complete=completion.names("readers"),
         help="Part of the text that is the answer: number, last_line, json, …",
     ),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli import completion
 from unwaver.cli.options import ANTONYMS, DATA_DIR, DEVICE, FORCE, JSON, LANG, PATH, QUIET
 from unwaver.cli.printing import inputs_of, print_json
 from unwaver.cli.run_verb import console, pairs
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
         "unwaver run becel/mrpc --model hf/models/mrpc/seed0",
     ),
 )
-@click.argument("tasks", nargs=-1, required=True)
+@click.argument("tasks", nargs=-1, required=True, shell_complete=completion.tasks)
 @section(
     "What to train on",
     DATA_DIR,
