@@ -146,7 +146,7 @@ def test_any_secret_leaves_any_json_as_json(secret, value):
     remember(secret)
     document = {"before": value, secret: secret, "list": [f"a{secret}b", json.dumps(secret)]}
     clean = json.loads(masked_json(json.dumps(document)))
-    if secrets.is_known(secret.strip()):
+    if masked(secret.strip()) != secret.strip():
         assert not any(secret.strip() in str(part) for part in clean["list"] if secret.strip() not in MASK)
     secrets.forget()
 

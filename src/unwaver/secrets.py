@@ -115,10 +115,6 @@ def remember(secret: str, least: int = LEAST) -> None:
     _known.add(secret)
 
 
-def is_known(text: str) -> bool:
-    return text in _known.secrets
-
-
 def masked(text: str) -> str:
     """The text without any secret, in the forms that URLs, JSON, HTML, base64 … give it."""
     if _known.exact is None or not any(form in text for form in _known.forms):

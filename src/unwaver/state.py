@@ -100,10 +100,10 @@ def status_of(answer: Answer | None, label: str | None, *, settled: bool, cut: C
     if answer is None:
         return "not_asked"
     state = state_of(answer, label)
-    return cut_status(label, settled=settled, cut=cut) if state == "cut" else _STATUS[state]
+    return _cut_status(label, settled=settled, cut=cut) if state == "cut" else _STATUS[state]
 
 
-def cut_status(label: str | None, *, settled: bool, cut: CutMode = "exclude") -> Status:
+def _cut_status(label: str | None, *, settled: bool, cut: CutMode = "exclude") -> Status:
     """Of a cut answer: "Yes, becau" -> cut_read; "" -> cut; with "keep" what the text says, or unreadable."""
     if label is not None and (settled or cut == "keep"):
         return "cut_read"

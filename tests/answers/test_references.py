@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unwaver.answers.references import Pair, Referenced, accurate, accurate_all, contains
+from unwaver.answers.references import Pair, Referenced, Similarity, accurate_all, contains
 from unwaver.files import read_rows
 from unwaver.suites import truthfulqa
 from unwaver.text.rouge import rouge1_of as rouge1
@@ -27,6 +27,10 @@ def library() -> Library:
     """ROUGE-1 by rouge-score, which takes seconds to load."""
     scorer = pytest.importorskip("rouge_score.rouge_scorer").RougeScorer(["rouge1"])
     return lambda text, reference: float(scorer.score(reference, text)["rouge1"].fmeasure)
+
+
+def accurate(text: str, true: Sequence[str], false: Sequence[str], similarity: Similarity) -> bool | None:
+    return accurate_all([Referenced(text, tuple(true), tuple(false))], similarity)[0]
 
 
 def test_closer_to_a_true_reference() -> None:

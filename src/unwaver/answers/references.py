@@ -29,16 +29,12 @@ Pair = tuple[str, str]  # text, reference
 Similarity = Callable[[Sequence[Pair]], Sequence[float | None]]
 
 
-def accurate(text: str, true: Sequence[str], false: Sequence[str], similarity: Similarity) -> bool | None:
-    """Whether the greatest similarity to a true reference is strictly above the greatest to a false one.
+def accurate_all(answers: Sequence[Referenced], similarity: Similarity) -> list[bool | None]:
+    """For each answer whether its greatest similarity to a true reference is strictly above the greatest to a
+    false one; one call of `similarity` with each distinct pair once.
 
     None where there is nothing to hold it against: no true or no false reference. An empty text is not accurate.
     """
-    return accurate_all([Referenced(text, tuple(true), tuple(false))], similarity)[0]
-
-
-def accurate_all(answers: Sequence[Referenced], similarity: Similarity) -> list[bool | None]:
-    """`accurate` for many answers, in one call of `similarity` with each distinct pair once."""
     pairs = list(dict.fromkeys(pair for answer in answers for pair in _pairs(answer)))
     values = dict(zip(pairs, similarity(pairs) if pairs else (), strict=True))
     return [_verdict(answer, values) for answer in answers]

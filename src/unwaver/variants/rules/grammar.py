@@ -28,8 +28,6 @@ NEGATIVE = {
 }
 TO_OBJECT = {"he": "him", "she": "her", "they": "them", "we": "us", "i": "me", "who": "whom"}
 TO_SUBJECT = {"him": "he", "her": "she", "them": "they", "us": "we", "me": "I"}
-# pronouns that stay when they change places
-STEADY = {"someone", "somebody", "something", "it", "you"}
 
 Kind = Literal["indefinite", "bare plural", "definite", "pronoun", "bare", "quantified"]
 
