@@ -1,137 +1,248 @@
-"""Everything included, on one page: name -> "module:attribute". Nothing is imported until it is asked for.
+"""Everything that can be added to unwaver, on one page: name -> ("module:attribute", one line about it).
 
-Packages of others come in by the same door: entry points in the groups `unwaver.suites`, `unwaver.models`,
-`unwaver.variants`, `unwaver.metrics` and `unwaver.logs`. docs/extending.md shows them.
+Nothing is imported until it is used. Installed packages add names of their own through entry points, one group for
+each section: `unwaver.suites`, `unwaver.tasks` … docs/extending.md shows how. To add something to unwaver itself,
+write its file and one line here.
 """
 
 from __future__ import annotations
 
-SUITES = {
-    "becel": "unwaver.suites.becel:suite",
-    "calm": "unwaver.suites.calm:suite",
-    "paranlu": "unwaver.suites.paranlu:suite",
-    "sample": "unwaver.suites.sample:suite",
-    "sensitivity": "unwaver.suites.sensitivity:suite",
-    "truthfulqa": "unwaver.suites.truthfulqa:suite",
+Section = dict[str, tuple[str, str]]
+
+SUITES: Section = {
+    "becel": ("unwaver.suites.becel:suite", "five logical relations on seven tasks (Jang et al. 2022)"),
+    "calm": ("unwaver.suites.calm:suite", "meaning-free changes of the input format (Jang et al. 2021)"),
+    "paranlu": (
+        "unwaver.suites.paranlu:suite",
+        "1,000 reasoning problems with 7,782 paraphrases (Srikanth et al. 2024)",
+    ),
+    "sample": ("unwaver.suites.sample:suite", "a small set of every relation, shipped with unwaver"),
+    "sensitivity": (
+        "unwaver.suites.sensitivity:suite",
+        "fooling rates of NLI models under paraphrase (Arakelyan et al. 2024): --writer",
+    ),
+    "truthfulqa": (
+        "unwaver.suites.truthfulqa:suite",
+        "open questions with up to six paraphrases each (Lin et al. 2022, Raj et al. 2022)",
+    ),
 }
 
-VARIANTS = {
-    "swap": "unwaver.variants.swap:swap",
-    "reverse": "unwaver.variants.render:reverse",
-    "signal": "unwaver.variants.render:signal",
-    "additive": "unwaver.variants.compose:additive",
-    "transitive": "unwaver.variants.transitive:transitive",
-    "negate": "unwaver.variants.negational:negate",
-    "antonym": "unwaver.variants.negational:antonym",
-    "paraphrase": "unwaver.variants.paraphrase:paraphrase",
-    "surface_case": "unwaver.variants.surface:surface_case",
-    "surface_punctuation": "unwaver.variants.surface:surface_punctuation",
-    "surface_space": "unwaver.variants.surface:surface_space",
-    "surface_typo": "unwaver.variants.surface:surface_typo",
-    "surface_contraction": "unwaver.variants.surface:surface_contraction",
-    "surface_number": "unwaver.variants.surface:surface_number",
-    "surface_spelling": "unwaver.variants.surface:surface_spelling",
-    "surface_options": "unwaver.variants.surface:surface_options",
+# what an item asks: --task, and the task of a suite. Each is a table of built_in.toml
+TASKS: Section = {
+    name: ("unwaver.tasks:BUILT_IN", about)
+    for name, about in {
+        "boolq": "a yes/no question about a passage",
+        "snli": "does the premise entail the hypothesis: entailment, neutral, contradiction",
+        "mnli": "as snli, on texts of several genres",
+        "rte": "does the first text entail the second: entailment, not_entailment",
+        "mrpc": "do two sentences mean the same",
+        "wic": "does a word have the same sense in two sentences",
+        "sst2": "sentiment of a sentence: negative, positive",
+        "ag_news": "topic of a news text: World, Sports, Business, Sci/Tech",
+        "qnli": "does a sentence contain the answer to a question",
+        "qqp": "do two questions ask the same",
+        "kornli": "as snli, in Korean",
+        "klue-nli": "as snli, in Korean (KLUE)",
+        "klue-sts": "do two Korean sentences mean the same (KLUE)",
+        "anli": "abduction: which of two hypotheses explains two observations",
+        "delta-snli": "defeasible: does an update weaken or strengthen the hypothesis (SNLI)",
+        "delta-atomic": "defeasible: as delta-snli (ATOMIC)",
+        "delta-social": "defeasible: as delta-snli, without a premise (Social Chemistry)",
+        "same_meaning": "do two texts mean the same: the question that certifiers ask an encoder",
+        "anli-r1": "as snli: adversarial NLI, round 1",
+        "anli-r2": "as snli: adversarial NLI, round 2",
+        "anli-r3": "as snli: adversarial NLI, round 3",
+        "facts": "a short question with one right answer, in free text",
+        "truthfulqa": "a question with true and false reference answers, in free text",
+    }.items()
 }
 
-MODELS = {
-    "hf": "unwaver.models.hf:open_model",
-    "openai": "unwaver.models.openai:open_model",
-    "predictions": "unwaver.models.predictions:open_model",
-    "python": "unwaver.models.python:open_model",
-    "bow": "unwaver.models.bow:open_model",
-    "fake": "unwaver.models.fake:open_model",
-    "demo": "unwaver.models.demo:demo",
-    "embedding": "unwaver.models.embedding:open_model",
-    "bertscore": "unwaver.models.bertscore:open_model",
-    "regression": "unwaver.models.regression:open_model",
+MODELS: Section = {
+    "hf": ("unwaver.models.hf:open_model", "a Hugging Face hub id or a local model folder"),
+    "openai": (
+        "unwaver.models.openai:open_model",
+        "a model on any OpenAI-compatible server: --model-arg base_url=…",
+    ),
+    "predictions": ("unwaver.models.predictions:open_model", "a file of answers made elsewhere"),
+    "python": ("unwaver.models.python:open_model", "module:function of your own"),
+    "bow": ("unwaver.models.bow:open_model", "a bag-of-words model that unwaver bow has trained"),
+    "fake": ("unwaver.models.fake:open_model", "constant, random or keyword: for tests and first steps"),
+    "demo": ("unwaver.models.demo:demo", "smollm2: a small, weak language model that the demo runs"),
+    "embedding": (
+        "unwaver.models.embedding:open_model",
+        "cosine of mean-pooled embeddings: it compares texts, it is not a model to test",
+    ),
+    "bertscore": (
+        "unwaver.models.bertscore:open_model",
+        "F1 of BERTScore by any encoder: it compares answers, it is not a model to test",
+    ),
+    "regression": (
+        "unwaver.models.regression:open_model",
+        "a model with one number as its output: a scorer, not a model to test",
+    ),
 }
 
-METRICS = {
-    "violation": "unwaver.metrics.violation:metrics",
-    "input_format": "unwaver.metrics.input_format:metrics",
-    "paraphrastic": "unwaver.metrics.paraphrastic:metrics",
-    "components": "unwaver.metrics.components:metrics",
-    "bucket": "unwaver.metrics.bucket:metrics",
-    "fooling": "unwaver.metrics.fooling:metrics",
-    "pairwise": "unwaver.metrics.pairwise:metrics",
-    "accuracy": "unwaver.metrics.accuracy:metrics",
-    "confidence": "unwaver.metrics.confidence:metrics",
+VARIANTS: Section = {
+    "swap": ("unwaver.variants.swap:swap", "symmetric: the two texts change places"),
+    "reverse": (
+        "unwaver.variants.render:reverse",
+        "CALM: the two texts in the other order, each with its indicator",
+    ),
+    "signal": ("unwaver.variants.render:signal", "CALM: ten other signs instead of the colon"),
+    "additive": ("unwaver.variants.compose:additive", "two texts of one label, joined"),
+    "transitive": ("unwaver.variants.transitive:transitive", "conclusions from two labelled pairs"),
+    "negate": ("unwaver.variants.negational:negate", "negational: a negation put in or taken out (English)"),
+    "antonym": (
+        "unwaver.variants.negational:antonym",
+        "negational: an adjective or adverb turned into its opposite (English)",
+    ),
+    "paraphrase": (
+        "unwaver.variants.paraphrase:paraphrase",
+        "semantic: said in other words by --writer, certified by --judge",
+    ),
+    "surface_case": ("unwaver.variants.surface:surface_case", "lower case, upper case, title case"),
+    "surface_punctuation": ("unwaver.variants.surface:surface_punctuation", "marks dropped, added or changed"),
+    "surface_space": ("unwaver.variants.surface:surface_space", "more or other white space"),
+    "surface_typo": ("unwaver.variants.surface:surface_typo", "one slip of the keyboard (English)"),
+    "surface_contraction": ("unwaver.variants.surface:surface_contraction", "do not, don't (English)"),
+    "surface_number": ("unwaver.variants.surface:surface_number", "7, seven (English)"),
+    "surface_spelling": ("unwaver.variants.surface:surface_spelling", "colour, color (English)"),
+    "surface_options": (
+        "unwaver.variants.surface:surface_options",
+        "the options in another order, or with other letters",
+    ),
 }
 
-# how free answers are compared: --agree
-AGREEMENTS = {
-    "exact": "unwaver.agree.exact:exact",
-    "normalised": "unwaver.agree.exact:normalised",
-    "numeric": "unwaver.agree.numeric:numeric",
-    "rouge1": "unwaver.agree.overlap:rouge1",
-    "bleu": "unwaver.agree.overlap:bleu",
-    "entities": "unwaver.agree.entities:entities",
-    "bertscore": "unwaver.agree.encoders:bertscore",
-    "embedding": "unwaver.agree.encoders:embedding",
-    "paraphrase": "unwaver.agree.paraphrase:paraphrase",
-    "entail": "unwaver.agree.nli:entail",
-    "contradict": "unwaver.agree.nli:contradict",
-    "bidirectional": "unwaver.agree.nli:bidirectional",
-    "judge": "unwaver.agree.judge:judge",
+# certifiers, which accept or refuse a candidate for a variant: --judge
+JUDGES: Section = {
+    "entail": (
+        "unwaver.variants.judges:entail",
+        "entail=MODEL: an NLI model, or self, says that original and variant entail each other",
+    ),
+    "same": (
+        "unwaver.variants.judges:same",
+        "same=MODEL@0.8: a pair classifier or embedding/PATH gives the same meaning at least this probability",
+    ),
+    "distance": ("unwaver.variants.judges:distance", "distance=0.1:0.9: lexical distance from the original"),
+    "length": ("unwaver.variants.judges:length", "length=0.5:2: words of the variant per word of the original"),
+}
+
+# how two free answers are compared: --agree
+AGREEMENTS: Section = {
+    "exact": ("unwaver.agree.exact:exact", "the same text"),
+    "normalised": ("unwaver.agree.exact:normalised", "the same text apart from case, punctuation and articles"),
+    "numeric": ("unwaver.agree.numeric:numeric", "the same number"),
+    "rouge1": ("unwaver.agree.overlap:rouge1", "F1 of shared words (ROUGE-1)"),
+    "bleu": ("unwaver.agree.overlap:bleu", "BLEU of one answer against the other"),
+    "entities": ("unwaver.agree.entities:entities", "share of named entities that both answers mention"),
+    "bertscore": ("unwaver.agree.encoders:bertscore", "bertscore=PATH: F1 of BERTScore by any encoder"),
+    "embedding": ("unwaver.agree.encoders:embedding", "embedding=PATH: cosine of mean-pooled embeddings"),
+    "paraphrase": (
+        "unwaver.agree.paraphrase:paraphrase",
+        "paraphrase=MODEL: probability that they are paraphrases",
+    ),
+    "entail": ("unwaver.agree.nli:entail", "entail=MODEL: probability that one answer entails the other"),
+    "contradict": (
+        "unwaver.agree.nli:contradict",
+        "contradict=MODEL: probability that they contradict each other",
+    ),
+    "bidirectional": (
+        "unwaver.agree.nli:bidirectional",
+        "bidirectional=MODEL: each answer entails the other",
+    ),
+    "judge": ("unwaver.agree.judge:judge", "judge=MODEL: a model is asked whether the two answers say the same"),
+}
+
+# what of a free text is the answer: --read
+READERS: Section = {
+    "text": ("unwaver.answers.extract:text", "the whole text, without white space around it"),
+    "first_line": ("unwaver.answers.extract:first_line", "the first line that is not blank"),
+    "last_line": ("unwaver.answers.extract:last_line", "the last line that is not blank"),
+    "letter": ("unwaver.answers.extract:letter", "the letter of an option: (b) Rome -> B"),
+    "number": ("unwaver.answers.extract:number", "the number that is given as the answer: #### 1,000 -> 1000"),
+    "json": ("unwaver.answers.extract:json_value", "the first JSON object; json:a.b.0 is a value in it"),
+    "regex": (
+        "unwaver.answers.extract:regex_match",
+        "regex:PATTERN: the last match, its first group if it has one",
+    ),
+}
+
+# is a free answer right: --scorer
+SCORERS: Section = {
+    "bleurt": (
+        "unwaver.agree.scorers:regression",
+        "bleurt=PATH: a regression model finds it closer to a right reference; any other NAME=PATH works the same",
+    ),
+    "judge": ("unwaver.agree.scorers:judge", "judge=MODEL: a model is asked whether the answer is right"),
+}
+
+# how the next token is chosen: --decode
+DECODINGS: Section = {
+    "greedy": ("unwaver.models.decoding:greedy", "the likeliest token: temperature 0"),
+    "nucleus": (
+        "unwaver.models.decoding:nucleus",
+        "drawn from the likeliest tokens that make up top_p: top_p 0.9, temperature 0.7",
+    ),
+    "sample": ("unwaver.models.decoding:sample", "drawn from all tokens: temperature 1"),
+    "beam": ("unwaver.models.decoding:beam", "the likeliest text of several kept at a time: num_beams 4"),
+}
+
+METRICS: Section = {
+    "violation": ("unwaver.metrics.violation:metrics", "tau, tau_…: share of groups that break their relation"),
+    "input_format": (
+        "unwaver.metrics.input_format:metrics",
+        "C_R, C_S, C_S@θ: share of answers that survive a change of format",
+    ),
+    "paraphrastic": (
+        "unwaver.metrics.paraphrastic:metrics",
+        "P_C, VAP, PVAP, A_…: paraphrastic consistency of buckets, raw and corrected",
+    ),
+    "components": (
+        "unwaver.metrics.components:metrics",
+        "var_item, var_wording, var_replicate: wording noise and sampling noise apart",
+    ),
+    "bucket": (
+        "unwaver.metrics.bucket:metrics",
+        "Cons_lex, Cons_lex_repeat, tau: how far the answers in a bucket agree",
+    ),
+    "fooling": (
+        "unwaver.metrics.fooling:metrics",
+        "r_r@k, r_s@k, js_…, sigma_…: share of items that a paraphrase turns",
+    ),
+    "pairwise": (
+        "unwaver.metrics.pairwise:metrics",
+        "Cons_…: how far generated answers agree, by any notion of agreement",
+    ),
+    "accuracy": ("unwaver.metrics.accuracy:metrics", "accuracy, accuracy_variants"),
+    "confidence": (
+        "unwaver.metrics.confidence:metrics",
+        "entropy_…, max_prob_… of consistent and inconsistent answers",
+    ),
 }
 
 # logs of other tools, in the order in which they are tried: anything may be a table
-LOGS = {
-    "lm-eval": "unwaver.logs.lm_eval:read",
-    "inspect": "unwaver.logs.inspect:read",
-    "helm": "unwaver.logs.helm:read",
-    "promptfoo": "unwaver.logs.promptfoo:read",
-    "paranlu": "unwaver.logs.paranlu:read",
-    "table": "unwaver.logs.table:read",
+LOGS: Section = {
+    "lm-eval": ("unwaver.logs.lm_eval:read", "lm-evaluation-harness: samples_*.jsonl"),
+    "inspect": ("unwaver.logs.inspect:read", "Inspect: .eval and .json logs"),
+    "helm": ("unwaver.logs.helm:read", "HELM: run folders with scenario_state.json"),
+    "promptfoo": ("unwaver.logs.promptfoo:read", "promptfoo: JSON output"),
+    "paranlu": (
+        "unwaver.logs.paranlu:read",
+        "ParaNLU: published prediction files, with those of the full test set",
+    ),
+    "table": ("unwaver.logs.table:read", "csv, tsv, jsonl, json or parquet, one row per answer"),
 }
 
-# what `unwaver list` says of each
-ABOUT = {
-    "becel": "five logical relations on seven tasks (Jang et al. 2022)",
-    "calm": "meaning-free changes of the input format (Jang et al. 2021)",
-    "paranlu": "1,000 reasoning problems with 7,782 paraphrases (Srikanth et al. 2024)",
-    "sample": "a small set of every relation, shipped with unwaver",
-    "sensitivity": "fooling rates of NLI models under paraphrase (Arakelyan et al. 2024): --writer",
-    "truthfulqa": "open questions with up to six paraphrases each (Lin et al. 2022, Raj et al. 2022)",
-    "swap": "symmetric: the two texts change places",
-    "reverse": "CALM: the two texts in the other order, each with its indicator",
-    "signal": "CALM: ten other signs instead of the colon",
-    "additive": "two texts of one label, joined",
-    "transitive": "conclusions from two labelled pairs",
-    "negate": "negational: a negation put in or taken out (English)",
-    "antonym": "negational: an adjective or adverb turned into its opposite (English)",
-    "paraphrase": "semantic: said in other words by --writer, certified by --judge",
-    "surface_case": "lower case, upper case, title case",
-    "surface_punctuation": "marks dropped, added or changed",
-    "surface_space": "more or other white space",
-    "surface_typo": "one slip of the keyboard (English)",
-    "surface_contraction": "do not, don't (English)",
-    "surface_number": "7, seven (English)",
-    "surface_spelling": "colour, color (English)",
-    "surface_options": "the options in another order, or with other letters",
-    "bertscore": "F1 of BERTScore by any encoder: it compares answers, it is not a model to test",
-    "embedding": "cosine of mean-pooled embeddings: a judge, not a model to test",
-    "fooling": "r_r@k, r_s@k, js_…, sigma_…: share of items that a paraphrase turns",
-    "regression": "a model with one number as its output: a scorer, not a model to test",
-    "hf": "a Hugging Face hub id or a local model folder",
-    "openai": "a model on any OpenAI-compatible server: --model-arg base_url=…",
-    "predictions": "a file of answers made elsewhere",
-    "python": "module:function of your own",
-    "bow": "a bag-of-words model that unwaver bow has trained",
-    "fake": "constant, random or keyword: for tests and first steps",
-    "demo": "smollm2: a small, weak language model that the demo runs",
-    "violation": "tau, tau_…: share of groups that break their relation",
-    "input_format": "C_R, C_S, C_S@θ: share of answers that survive a change of format",
-    "paraphrastic": "P_C, VAP, PVAP, A_…: paraphrastic consistency of buckets, raw and corrected",
-    "components": "var_item, var_wording, var_replicate: wording noise and sampling noise apart",
-    "bucket": "Cons_lex, Cons_lex_repeat, tau: how far the answers in a bucket agree",
-    "pairwise": "Cons_…: how far generated answers agree, by any notion of agreement",
-    "accuracy": "accuracy, accuracy_variants",
-    "lm-eval": "lm-evaluation-harness: samples_*.jsonl",
-    "inspect": "Inspect: .eval and .json logs",
-    "helm": "HELM: run folders with scenario_state.json",
-    "promptfoo": "promptfoo: JSON output",
-    "table": "csv, tsv, jsonl, json or parquet, one row an answer",
-    "confidence": "entropy_…, max_prob_… of consistent and inconsistent answers",
+SECTIONS: dict[str, Section] = {
+    "suites": SUITES,
+    "tasks": TASKS,
+    "models": MODELS,
+    "variants": VARIANTS,
+    "judges": JUDGES,
+    "agreements": AGREEMENTS,
+    "readers": READERS,
+    "scorers": SCORERS,
+    "decodings": DECODINGS,
+    "metrics": METRICS,
+    "logs": LOGS,
 }

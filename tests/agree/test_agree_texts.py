@@ -48,7 +48,7 @@ def value(agreement: Agreement, a: str, b: str) -> float | None:
 
 @pytest.mark.parametrize("name", AGREEMENTS)
 def test_every_agreement_of_the_list_is_there(name: str) -> None:
-    module, _, function = AGREEMENTS[name].partition(":")
+    module, _, function = AGREEMENTS[name][0].partition(":")
     make = getattr(__import__(module, fromlist=[function]), function)
     takes_a_model = "model" in make.__annotations__
     made = make("provider/name") if takes_a_model else make()

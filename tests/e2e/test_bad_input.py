@@ -112,7 +112,7 @@ CASES: dict[str, Case] = {
     "unknown option": Case("run sample --modle fake/random", ("No such option '--modle'", "--model", "unwaver run --help")),
     "option without value": Case("run sample --model", ("'--model' requires an argument", "--help")),
     "missing argument": Case("show", ("Missing argument 'FOLDER'", "unwaver show --help")),
-    "unknown room": Case("list sutes", ("'sutes' is not one of 'suites', 'models', 'variants', 'metrics'", "unwaver list --help")),
+    "unknown room": Case("list sutes", ("unwaver list has no section 'sutes'", "did you mean suites", "known: suites, tasks, models")),
     "folder for a suite": Case("RUN mine", ("this is a folder", "name a file: mine/groups.jsonl"), {"mine/groups.jsonl": PAIR}, "mine"),
     "no such file": Case("RUN mine.csv", ("mine.csv: there is no such file", "check the path"), {}, "mine.csv"),
     "no such format": Case("RUN mine.txt", ("cannot tell the format of mine.txt", "name it .tsv, .csv, .jsonl or .json"), {"mine.txt": "a"}, "mine.txt"),

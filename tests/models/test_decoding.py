@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unwaver.catalog import DECODINGS
 from unwaver.errors import UsageError
-from unwaver.models.decoding import DECODINGS, before_stop, decoding, described, stop_strings
+from unwaver.models.decoding import before_stop, decoding, described, stop_strings
 
 
 def test_the_names() -> None:
@@ -34,7 +35,7 @@ def test_other_numbers() -> None:
 
 def test_the_defaults_stay_what_they_are() -> None:
     decoding("nucleus")["top_p"] = 0.1
-    assert DECODINGS["nucleus"]["top_p"] == 0.9
+    assert decoding("nucleus")["top_p"] == 0.9
 
 
 @pytest.mark.parametrize(

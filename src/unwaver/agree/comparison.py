@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +25,9 @@ from unwaver import registry
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.asked import lacking
 from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
+from unwaver.agree.plug_ins import guarded
 from unwaver.asking.panel import Respondent, check_requests
-from unwaver.catalog import AGREEMENTS
-from unwaver.errors import UsageError, near
+from unwaver.errors import UsageError
 from unwaver.models import model_options
 from unwaver.secrets import masked, masked_settings
 from unwaver.stats import estimate
@@ -53,10 +52,7 @@ def parse_agreement(text: str) -> Agreement:
     text, at, bar = (ends["before"], "@", ends["bar"]) if ends else (text, "", "")
     first, given = registry.with_options(text)
     name, equals, model = first.partition("=")
-    if name not in AGREEMENTS:
-        raise UsageError(f"unknown agreement {name!r}", hint=near(name, AGREEMENTS))
-    module, _, attribute = AGREEMENTS[name].partition(":")
-    make = getattr(import_module(module), attribute)
+    make = registry.find("agreements", name)
     if "model" in inspect.signature(make).parameters:
         if not equals or not model:
             raise UsageError(f"the agreement {name} asks a model", hint=f"--agree {name}=hf/PATH")
@@ -64,7 +60,9 @@ def parse_agreement(text: str) -> Agreement:
     elif equals:
         raise UsageError(f"the agreement {name} asks no model", hint=f"--agree {name}")
     else:
-        agreement = make(**registry.bind(make, given, f"the agreement {name}"))
+        own = registry.bind(make, given, f"the agreement {name}", f"--agree {name},")
+        agreement = registry.call("agreements", name, Agreement, **own)
+    agreement = guarded(name, agreement)
     return replace(agreement, threshold=_share(bar, text)) if at else agreement
 
 
@@ -80,7 +78,8 @@ def _asking(make: Callable[..., Agreement], name: str, model: str, given: Mappin
     known = inspect.signature(make).parameters
     of_model = model_options(model, {key: value for key, value in given.items() if key not in known})
     own = {key: value for key, value in given.items() if key not in of_model}
-    agreement = make(model, **registry.bind(make, own, f"the agreement {name}"))
+    bound = registry.bind(make, own, f"the agreement {name}", f"--agree {name}={model},")
+    agreement: Agreement = registry.call("agreements", name, Agreement, model, **bound)
     return replace(agreement, options={**agreement.options, **of_model})
 
 

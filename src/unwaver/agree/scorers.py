@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import polars as pl
@@ -30,22 +30,29 @@ from unwaver.state import NO_ANSWER
 from unwaver.types import Answer, Group, Item, Request
 
 RIGHT = "right_"  # what the names of the columns begin with
-JUDGE = "judge"
+REGRESSION = "bleurt"  # how a scorer works whose name is not in the catalog
 RESERVED = ("rouge1", "contains")
 CHOICES, WORDS = ("wrong", "right"), ("No", "Yes")
+
+Said = Callable[[Request], Answer]
 
 
 @dataclass(frozen=True)
 class Scorer:
+    """`asks(question, answer)` gives what the model is asked about an answer; `right(question, answer, said)`
+    tells from what it said whether the answer is right, None where it cannot be told."""
+
     name: str  # the <scorer> in accuracy_<scorer>
     model: str  # "provider/name"
+    asks: Callable[[str, Referenced], Sequence[Request]]
+    right: Callable[[str, Referenced, Said], bool | None]
     options: Mapping[str, object] = field(default_factory=dict)  # what the model is opened with
 
     @property
     def sample(self) -> Request:
         """The kind of request that the model will have to answer."""
         answer = Referenced("an answer", ("a right one",), ("a wrong one",))
-        return judge_request("question", answer) if self.name == JUDGE else pair_request("one", "another")
+        return next(iter(self.asks("question", answer)), judge_request("question", answer))
 
 
 class Held(NamedTuple):
@@ -66,13 +73,28 @@ def parse_scorer(text: str) -> Scorer:
     if name in RESERVED:
         hint = f"--scorer {name}_own=PATH, or any other name"
         raise UsageError(f"accuracy_{name} is unwaver's own", hint=hint)
-    if name != JUDGE:
-        path = model.removeprefix("regression/").removeprefix("hf/")
-        model = f"regression/{path}"
-    found = model_options(model, given)
-    if unknown := [key for key in given if key not in found]:
-        raise UsageError(f"{model} has no option {unknown[0]!r}", hint=f"--scorer {name}={model}")
-    return Scorer(name, model, found)
+    kind = name if name in registry.names("scorers") else REGRESSION
+    make = registry.find("scorers", kind)
+    own = registry.bind(make, registry.accepted(make, given), f"the scorer {name}", f"--scorer {first},")
+    scorer = _guarded(kind, registry.call("scorers", kind, Scorer, model, **own))
+    others = {key: value for key, value in given.items() if key not in own}
+    found = model_options(scorer.model, others)
+    if unknown := [key for key in others if key not in found]:
+        raise UsageError(f"{scorer.model} has no option {unknown[0]!r}", hint=f"--scorer {name}={scorer.model}")
+    return replace(scorer, name=name, options={**scorer.options, **found})
+
+
+def _guarded(kind: str, scorer: Scorer) -> Scorer:
+    """A scorer of an installed package, with failures that name it; an empty answer does not reach it."""
+    if registry.is_built_in("scorers", kind):
+        return scorer
+    asks = registry.guarded("scorers", kind, scorer.asks, Sequence)
+    right = registry.guarded("scorers", kind, scorer.right, bool | None)
+    return replace(
+        scorer,
+        asks=lambda question, answer: asks(question, answer) if answer.text.strip() else (),
+        right=lambda question, answer, said: right(question, answer, said) if answer.text.strip() else False,
+    )
 
 
 def parse_scorers(given: Sequence[str]) -> list[Scorer]:
@@ -95,16 +117,8 @@ class Rating:
                 self._requests.update(self._asked(entry))
 
     def _asked(self, entry: Held) -> Iterator[tuple[str, Request]]:
-        _, question, answer = entry
-        if not answer.text.strip():
-            return
-        if self.scorer.name == JUDGE:
-            request = judge_request(question, answer)
+        for request in self.scorer.asks(entry.question, entry.answer):
             yield self._id(request), request
-        elif answer.true and answer.false:
-            for reference in (*answer.true, *answer.false):
-                request = pair_request(answer.text, reference)
-                yield self._id(request), request
 
     def _id(self, request: Request) -> str:
         text = json.dumps([self.scorer.name, request.prompt, *request.segments], ensure_ascii=True)
@@ -135,22 +149,7 @@ class Rating:
         def said(request: Request) -> Answer:
             return answers.get((self._id(request), 0)) or Answer(error="not asked")
 
-        if self.scorer.name == JUDGE:
-            return [_judged(entry, said) for entry in entries]
-
-        def similarity(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-            told = [said(pair_request(text, reference)) for text, reference in pairs]
-            return [None if a.error is not None or a.text is None else float(a.text) for a in told]
-
-        return accurate_all([entry.answer for entry in entries], similarity)
-
-
-def _judged(entry: Held, said: Callable[[Request], Answer]) -> bool | None:
-    if not entry.answer.text.strip():
-        return False
-    request = judge_request(entry.question, entry.answer)
-    label = chosen(request, said(request))
-    return None if label is None else label == "right"
+        return [self.scorer.right(entry.question, entry.answer, said) for entry in entries]
 
 
 def held(frame: pl.DataFrame, groups: Sequence[Group]) -> Iterator[Held]:
@@ -167,9 +166,52 @@ def _question(item: Item) -> str:
     return "\n".join(item.fields.values())
 
 
+# --- by a regression model ------------------------------------------------------------------------------------
+
+
+def regression(model: str) -> Scorer:
+    """Right where the greatest value with a true reference is above the greatest with a false one."""
+    path = model.removeprefix("regression/").removeprefix("hf/")
+    return Scorer(REGRESSION, f"regression/{path}", _pair_requests, _closer)
+
+
+def _pair_requests(_: str, answer: Referenced) -> list[Request]:
+    if not answer.text.strip() or not answer.true or not answer.false:
+        return []
+    return [pair_request(answer.text, reference) for reference in (*answer.true, *answer.false)]
+
+
+def _closer(_: str, answer: Referenced, said: Said) -> bool | None:
+    def similarity(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        told = [said(pair_request(text, reference)) for text, reference in pairs]
+        return [None if a.error is not None or a.text is None else float(a.text) for a in told]
+
+    return accurate_all([answer], similarity)[0]
+
+
 def pair_request(text: str, reference: str) -> Request:
     """As BLEURT reads it: the reference first."""
     return Request(task="similarity", segments=(reference, text), prompt="", choices=(), words=())
+
+
+# --- by a model that is asked in words ------------------------------------------------------------------------
+
+
+def judge(model: str) -> Scorer:
+    """A model reads the question, the references and the answer, and says whether the answer is right."""
+    return Scorer("judge", model, _judge_requests, _judged)
+
+
+def _judge_requests(question: str, answer: Referenced) -> list[Request]:
+    return [judge_request(question, answer)] if answer.text.strip() else []
+
+
+def _judged(question: str, answer: Referenced, said: Said) -> bool | None:
+    if not answer.text.strip():
+        return False
+    request = judge_request(question, answer)
+    label = chosen(request, said(request))
+    return None if label is None else label == "right"
 
 
 def judge_request(question: str, answer: Referenced) -> Request:

@@ -16,12 +16,14 @@ cut off first; one without an end is unreadable as a whole. Label words are read
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Context, Decimal
 from typing import Any, TypeVar
 
+from unwaver import registry
 from unwaver.answers.thoughts import without_thought
 from unwaver.errors import UsageError, missing_extra, near
 from unwaver.text.normalise import is_blank
@@ -36,19 +38,33 @@ JSON_STARTS = 1_000  # braces from which an object is tried: each try may read t
 
 
 def reader(spec: str) -> Reader:
-    r"""The function that `spec` names: reader("last_line")("Well.\nParis\n") -> "Paris"."""
+    r"""The function that `spec` names: reader("last_line")("Well.\nParis\n") -> "Paris".
+
+    In the catalog a reader is a function that gives it; one with a parameter gets what follows the colon.
+    """
     name, colon, rest = spec.partition(":")
-    if not colon and name in _PLAIN:
-        return _guarded(_PLAIN[name])
-    if name == "json" and (rest or not colon):
-        return _guarded(_json_reader(rest))
-    if name == "regex" and rest:
-        return _guarded(_regex_reader(rest))
-    known = ", ".join([*_PLAIN, "json", "json:FIELD", "regex:PATTERN"])
-    likely = "a pattern is missing;" if name == "regex" else near(name, [*_PLAIN, "json", "regex"])
-    helps = likely.startswith(("a ", "did")) and (not colon or name == "regex")
-    hint = f"{likely} known: {known}" if helps else f"known: {known}"
-    raise UsageError(f"no way of reading an answer is called {spec!r}", hint=hint)
+    known = registry.names("readers")
+    if name not in known:
+        raise _unknown(name, spec, known)
+    parameters = inspect.signature(registry.find("readers", name)).parameters.values()
+    needs = any(p.default is p.empty for p in parameters)
+    if bool(rest) != bool(colon) or (colon and not parameters) or (needs and not rest):
+        raise _unknown(name, spec, known)
+    read = registry.call("readers", name, Callable, *([rest] if colon else []))
+    return _guarded(registry.guarded("readers", name, read, str | None))
+
+
+def _unknown(name: str, spec: str, known: Mapping[str, str]) -> UsageError:
+    written = ", ".join(w for n in known for w in _WRITTEN.get(n, (n,)))
+    likely = "a pattern is missing;" if name == "regex" else near(name, known)
+    if name in known and not registry.is_built_in("readers", name):
+        likely = f"something after {name}: is missing, or is there and not wanted;"
+    helps = likely.startswith(("a ", "something ")) or (likely.startswith("did") and ":" not in spec)
+    hint = f"{likely} known: {written}" if helps else f"known: {written}"
+    return UsageError(f"no way of reading an answer is called {spec!r}", hint=hint)
+
+
+_WRITTEN = {"json": ("json", "json:FIELD"), "regex": ("regex:PATTERN",)}
 
 
 def _guarded(read: Reader) -> Reader:
@@ -72,8 +88,16 @@ def _last(found: Iterable[Found]) -> Found | None:
 # --- lines --------------------------------------------------------------------------------------------------
 
 
-def _text(text: str) -> str:
-    return text
+def text() -> Reader:
+    return lambda answer: answer
+
+
+def first_line() -> Reader:
+    return _first_line
+
+
+def last_line() -> Reader:
+    return _last_line
 
 
 def _first_line(text: str) -> str:
@@ -145,6 +169,10 @@ _TAKEN_BACK = re.compile(
 )
 
 
+def letter() -> Reader:
+    return _letter
+
+
 def _letter(text: str) -> str | None:
     """The first of these that gives one: a box; the first or last line, whole; after "answer is"; the beginning,
     set off; "option B"; the only letter that stands alone, as a capital (but for I) or in brackets."""
@@ -203,6 +231,10 @@ _DIGITS = Context(prec=50)
 _PLAIN_DIGITS = 30  # beyond, a number is written as 1E+40
 
 
+def number() -> Reader:
+    return _number
+
+
 def _number(text: str) -> str | None:
     """The number in the last box, after the last ####, after the last "answer is"; else the last of the text."""
     text = _plain_numbers(text)
@@ -250,7 +282,7 @@ _FENCE = re.compile(r"```[ \t]*\w*[ \t]*\n(.*?)```", re.DOTALL)
 _MISSING = object()
 
 
-def _json_reader(path: str) -> Reader:
+def json_value(path: str = "") -> Reader:
     """The value at the path in the first JSON of the text that has it; names and list places between points."""
     steps = path.split(".") if path else []
     if "" in steps:
@@ -332,7 +364,7 @@ def _as_text(value: Any) -> str | None:
 # --- regular expressions ------------------------------------------------------------------------------------
 
 
-def _regex_reader(pattern: str) -> Reader:
+def regex_match(pattern: str) -> Reader:
     """By the library `regex`: it knows what `re` knows, and can be stopped. A pattern that takes too long is an
     error and not "unreadable", as which answers are readable must not depend on the machine."""
     try:
@@ -362,12 +394,3 @@ def _regex_reader(pattern: str) -> Reader:
         return found
 
     return read
-
-
-_PLAIN: Mapping[str, Reader] = {
-    "text": _text,
-    "first_line": _first_line,
-    "last_line": _last_line,
-    "letter": _letter,
-    "number": _number,
-}

@@ -9,7 +9,8 @@ from unwaver.config import Config
 from unwaver.errors import UsageError, near
 from unwaver.models.trained import in_form, seen_groups, trained_of
 from unwaver.suites.select import Selection, shots
-from unwaver.tasks import Form, Task, built_in, prompt_of, read_templates, segments_of, task_named, with_template
+from unwaver.tasks import Form, Task, prompt_of, read_templates, segments_of, with_template
+from unwaver.tasks.own import known, open_task
 from unwaver.types import Group, Item, Model, Request
 
 
@@ -19,9 +20,9 @@ class Renderer:
     def __init__(self, selection: Selection, config: Config):
         self._selection, self._config = selection, config
         own = {name: task for suite in selection.suites for name, task in suite.tasks.items()}
-        self._tasks: Callable[[str], Task] = lambda name: own[name] if name in own else task_named(name)
+        self._tasks: Callable[[str], Task] = lambda name: own[name] if name in own else open_task(name)
         self._templates = read_templates(Path(config.template)) if config.template else {}
-        for name in self._templates.keys() - {"*", *own, *built_in()}:
+        for name in self._templates.keys() - {"*", *own, *known()}:
             hint = near(name, {item.task for group in selection.groups for item in group.items})
             raise UsageError(f"[{name}] in the template is no task", file=config.template, hint=hint)
         self._forms: dict[tuple[str, str], Form] = {}

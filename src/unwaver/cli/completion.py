@@ -49,23 +49,27 @@ def models(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
     return [CompletionItem(name) for name in only or [f"{name}/" for name in fitting]]
 
 
-def names(room: str) -> Completer:
-    """Names of one part of the catalogue: names("variants")."""
+def sections(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """The sections of the catalogue."""
+    from unwaver.catalog import SECTIONS
+
+    return [CompletionItem(name) for name in SECTIONS if name.startswith(incomplete)]
+
+
+def names(section: str) -> Completer:
+    """Names of one section of the catalogue: names("variants")."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
         from unwaver import registry
 
-        found = registry.names(room) if room in registry.ROOMS else ()
-        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in registry.names(section) if name.startswith(incomplete)]
 
     return complete
 
 
 def tasks(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """Built-in tasks, or a task file."""
-    from unwaver.tasks import built_in
-
-    return [_files(incomplete), *(CompletionItem(name) for name in built_in() if name.startswith(incomplete))]
+    """Tasks by name, or a task file."""
+    return [_files(incomplete), *names("tasks")(_, __, incomplete)]
 
 
 _WITH_PATHS = ("hf", "predictions", "bow", "embedding", "bertscore", "regression")

@@ -44,7 +44,7 @@ HELP = {
         "bow": "Train a bag-of-words model.",
     },
     "Look up": {
-        "list": "List suites, models, variants, metrics and log formats.",
+        "list": "List what you can name: suites, tasks, models, metrics, …",
     },
 }
 VERBS = {name: about for verbs in HELP.values() for name, about in verbs.items()}

@@ -232,7 +232,7 @@ def _pairs(texts: int, agreement: Agreement) -> int:
 
 def _scorer(run: Run, scorer: Scorer, groups: Sequence[Group], frames: Any) -> Party:
     from unwaver.agree.comparison import is_free_text
-    from unwaver.agree.scorers import JUDGE, Rating, judge_request, pair_request
+    from unwaver.agree.scorers import Rating
     from unwaver.answers.references import Referenced
 
     with closing(open_judge(run.config, scorer.model, scorer.options)) as model:
@@ -242,11 +242,10 @@ def _scorer(run: Run, scorer: Scorer, groups: Sequence[Group], frames: Any) -> P
         for group in filter(is_free_text, groups):
             for tested, item, count in _answers_of(run, group):
                 text = _longest_text(tested.model, run.renderer(item, tested.model))
-                if item.accepted and scorer.name == JUDGE:
+                if item.accepted:
                     answer = Referenced(text, item.accepted, item.rejected)
-                    further.append((count, judge_request("\n".join(item.fields.values()), answer)))
-                elif item.accepted and item.rejected:
-                    further += [(count, pair_request(text, r)) for r in (*item.accepted, *item.rejected)]
+                    question = "\n".join(item.fields.values())
+                    further += [(count, request) for request in scorer.asks(question, answer)]
         return Party("scorer", scorer.name, model, {}, 0, further)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,11 @@ def open_models(config: Config, given: Sequence[str | Model]) -> list[Model]:
             registry.bind(make, {name: ""}, spec)  # says what is known
     ways = [decoding(name) for name in config.decode]
     if not ways:
-        return [_open(config, m, *makers[m], {}) if isinstance(m, str) else m for m in given]
+        return [_open(config, m, *makers[m], {}) if isinstance(m, str) else _whole(m) for m in given]
     return [_decoding(config, m, makers, way) for m in given for way in ways]
 
 
-def _decoding(config: Config, model: str | Model, makers: Mapping[str, Any], way: Mapping[str, float]) -> Model:
+def _decoding(config: Config, model: str | Model, makers: Mapping[str, Any], way: Mapping[str, object]) -> Model:
     """The model, set to decode in this way; it writes, whatever it would do otherwise."""
     if not isinstance(model, str):
         raise UsageError("--decode needs a model by name", hint="give provider/name, or leave decode out")
@@ -84,4 +85,34 @@ def _provider(spec: str) -> tuple[Callable[..., Model], str]:
         else:
             hint = near(provider, known) + " (provider/name: hf/PATH-OR-ID, openai/NAME, fake/random …)"
         raise UsageError(f"unknown model {spec!r}", hint=hint)
-    return registry.find("models", provider), name
+    return _guarded(provider), name
+
+
+def _guarded(provider: str) -> Callable[..., Model]:
+    """What opens the models of a provider. One of an installed package that fails, or gives no model, is named."""
+    make: Callable[..., Model] = registry.find("models", provider)
+    if registry.is_built_in("models", provider):
+        return make
+
+    @wraps(make)
+    def opened(*arguments: Any, **options: Any) -> Model:
+        model: Model = registry.guarded("models", provider, make, object)(*arguments, **options)
+        if missing := _missing(model):
+            raise registry.broken("models", provider, f"gave {model!r:.60}, which has no {', '.join(missing)}")
+        return model
+
+    return opened
+
+
+def _whole(model: Model) -> Model:
+    if missing := _missing(model):
+        hint = "an object that answers has the attributes of unwaver.Model; or give provider/name"
+        raise UsageError(f"{model!r:.60} is not a model: it has no {', '.join(missing)}", hint=hint)
+    return model
+
+
+def _missing(model: object) -> list[str]:
+    return [name for name in _MINIMUM if not hasattr(model, name)]
+
+
+_MINIMUM = ("name", "identity", "method", "settings", "reads", "deterministic", "answer", "close")

@@ -25,7 +25,8 @@ from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, show
 from unwaver.models.arrays import NUMBERS, read_arrays
 from unwaver.stats.linear import Linear, fit
 from unwaver.stats.sampling import training_shares
-from unwaver.tasks import Task, fill, task_named
+from unwaver.tasks import Task, fill
+from unwaver.tasks.own import open_task
 from unwaver.types import Answer, Batch, Request
 
 VERSION = 1
@@ -139,7 +140,7 @@ def train(
     together, and a smaller share is part of a larger one."""
     if not 0 < share <= 1:
         raise UsageError(f"share is {share}, expected more than 0 and at most 1", hint="0.1 is a tenth")
-    form = task_named(task)
+    form = open_task(task)
     segments = chosen_segments(form, fields)
     everything = [row for path in paths for row in training_rows(path, form)]
     solved = [

@@ -10,19 +10,34 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from unwaver import registry
 from unwaver.errors import UsageError, near
 
 SHORT, LONG = 16, 64  # tokens: enough to say a label, and for an answer in free text
 
-DECODINGS: dict[str, dict[str, float]] = {
-    "greedy": {"temperature": 0.0},
-    "nucleus": {"top_p": 0.9, "temperature": 0.7},
-    "sample": {"temperature": 1.0},
-    "beam": {"num_beams": 4},
-}
+Options = Mapping[str, object]  # what a model is opened with
+
+
+def greedy() -> Options:
+    return {"temperature": 0.0}
+
+
+def nucleus(*, top_p: float = 0.9, temperature: float = 0.7) -> Options:
+    return {"top_p": top_p, "temperature": temperature}
+
+
+def sample(*, temperature: float = 1.0) -> Options:
+    return {"temperature": temperature}
+
+
+def beam(*, num_beams: int = 4) -> Options:
+    return {"num_beams": num_beams}
+
+
 ANY = ("no_repeat_ngram", "max_tokens")  # options that go with each of them
 
 _RULES: dict[str, tuple[type[int] | type[float], Callable[[float], bool], str]] = {
@@ -34,16 +49,27 @@ _RULES: dict[str, tuple[type[int] | type[float], Callable[[float], bool], str]] 
 }
 
 
-def decoding(name: str, options: Mapping[str, object] | None = None) -> dict[str, float]:
+def decoding(name: str, options: Options | None = None) -> dict[str, object]:
     """The model options of a decoding; what is given in the name or as options replaces its own numbers.
 
     "greedy" -> {"temperature": 0.0}; "nucleus:top_p=0.95" -> {"top_p": 0.95, "temperature": 0.7}
+
+    In the catalog a decoding is a function that gives them. Its keyword arguments are its own options.
     """
     kind, _, rest = name.partition(":")
-    if kind not in DECODINGS:
-        raise UsageError(f"unknown decoding {kind!r}", hint=near(kind, DECODINGS))
-    given = {**(_pairs(kind, rest) if rest else {}), **(options or {})}
-    return {**DECODINGS[kind], **{option: _number(kind, option, value) for option, value in given.items()}}
+    if kind not in registry.names("decodings"):
+        raise UsageError(f"unknown decoding {kind!r}", hint=near(kind, registry.names("decodings")))
+    own = _own_options(kind)
+    given = {**(_pairs(kind, rest, own) if rest else {}), **(options or {})}
+    read = {option: _value(kind, option, value, own) for option, value in given.items()}
+    made = registry.call("decodings", kind, Mapping, **{o: v for o, v in read.items() if o in own})
+    return {**made, **{option: value for option, value in read.items() if option not in own}}
+
+
+def _own_options(kind: str) -> dict[str, object]:
+    """The options of a decoding with their defaults: nucleus -> {"top_p": 0.9, "temperature": 0.7}."""
+    parameters = inspect.signature(registry.find("decodings", kind)).parameters.values()
+    return {p.name: None if p.default is p.empty else p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 def described(settings: Mapping[str, object]) -> str:
@@ -84,34 +110,37 @@ def before_stop(text: str, stops: Sequence[str]) -> str | None:
     return text[: min(places)] if places else None
 
 
-def _pairs(kind: str, rest: str) -> dict[str, str]:
+def _pairs(kind: str, rest: str, own: Options) -> dict[str, str]:
     """ "top_p=0.95, temperature=0.8" -> {"top_p": "0.95", "temperature": "0.8"}"""
     pairs: dict[str, str] = {}
     for part in rest.split(","):
         option, equals, value = (piece.strip() for piece in part.partition("="))
         if not option or not equals or option in pairs:
             why = "is given twice" if option in pairs else "is no option=value"
-            raise UsageError(f"decoding {kind}: {part.strip()!r} {why}", hint=f"{kind}:{_example(kind)}")
+            raise UsageError(f"decoding {kind}: {part.strip()!r} {why}", hint=f"{kind}:{_example(own)}")
         pairs[option] = value
     return pairs
 
 
-def _example(kind: str) -> str:
-    own = {k: v for k, v in DECODINGS[kind].items() if kind != "greedy"} or {"no_repeat_ngram": 2}
-    return ",".join(f"{k}={v:g}" for k, v in own.items())
+def _example(own: Options) -> str:
+    return ",".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in own.items()) or (
+        "no_repeat_ngram=2"
+    )
 
 
-def _number(kind: str, option: str, value: object) -> float:
-    own = () if kind == "greedy" else tuple(DECODINGS[kind])  # greedy with a temperature is another decoding
+def _value(kind: str, option: str, value: object, own: Options) -> object:
     if option not in (*own, *ANY):
         raise UsageError(f"decoding {kind} has no option {option!r}", hint=near(option, (*own, *ANY)))
+    if option not in _RULES:  # a plug-in's own
+        found = registry.find("decodings", kind)
+        return registry.bind(found, {option: value}, f"decoding {kind}", f"--decode {kind}:")[option]
     kind_of, holds, expected = _RULES[option]
     try:
         number = kind_of(str(value))
     except ValueError:
         number = float("nan")
     if not math.isfinite(number) or not holds(number):
-        usual = DECODINGS[kind].get(option)
+        usual = own.get(option)
         hint = "leave it out" if usual is None else f"leave it out for {kind}:{option}={usual:g}"
         raise UsageError(f"decoding {kind}: {option}={value}, expected {expected}", hint=hint)
     return number

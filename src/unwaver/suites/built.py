@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ from unwaver.errors import UsageError, near
 from unwaver.groups import with_clusters
 from unwaver.suites.common import check_case
 from unwaver.suites.from_table import read_source
-from unwaver.tasks import Task, built_in
-from unwaver.tasks.own import open_task
+from unwaver.tasks import Task
+from unwaver.tasks.own import known, open_task
 from unwaver.text.refused import Refused
 from unwaver.types import Group, Item, Suite
 from unwaver.variants.paraphrase import is_model, shown_writer
@@ -58,11 +58,11 @@ def suite(
 ) -> Suite:
     """`options` go to the builders that take them: writer, judges, k, encoder, lang, antonyms, seed …"""
     if task is None:
-        raise UsageError("variants need to know the task", hint="add --task: " + ", ".join(built_in()))
+        raise UsageError("variants need to know the task", hint="add --task: " + ", ".join(known()))
     chosen = open_task(task)
     source = read_source(path, chosen, columns=columns, quoting=quoting)
     made = [_made(name, builder(name, options), source) for name in names_of(variants)]
-    return _suite(source, made, {} if chosen.name in built_in() else {chosen.name: chosen}, options)
+    return _suite(source, made, {} if chosen.name in known() else {chosen.name: chosen}, options)
 
 
 def names_of(variants: Sequence[str]) -> list[str]:
@@ -83,8 +83,8 @@ def builder(name: str, options: Mapping[str, Any]) -> Build:
     make = registry.find("variants", name)
     if name == "additive":
         options = {**options, "how": options.get("additive"), "cap": options.get("additive_cap")}
-    build: Build = make(**registry.accepted(make, options))
-    return build
+    build: Build = registry.call("variants", name, Callable, **registry.accepted(make, options))
+    return registry.guarded("variants", name, build, Iterable)
 
 
 def _made(name: str, build: Build, source: Source) -> Made:

@@ -9,7 +9,8 @@ from typing import Any
 
 from unwaver.errors import UsageError, near
 from unwaver.files import Row, extension, shown
-from unwaver.tasks import Task, built_in
+from unwaver.tasks import Task
+from unwaver.tasks.own import known
 
 NO_GOLD = ("", "-", "-1", "none")  # how sets write that people did not agree, or that the label is secret
 
@@ -20,8 +21,8 @@ def check_case(suite: str, cases: Mapping[str, tuple[str, ...]], task: str, kind
         raise UsageError(f"{suite} has no task {task}", hint=near(task, cases))
     if kind in cases[task]:
         return
-    if task in built_in():
-        built_in()[task].check_relation(kind)
+    if task in known():
+        known()[task].check_relation(kind)
     raise UsageError(f"{suite}/{task} has no {kind}", hint=near(kind, cases[task]))
 
 

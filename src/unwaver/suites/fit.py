@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from unwaver.errors import UsageError, near
 from unwaver.files import Where, shown
-from unwaver.tasks import CALM, OPTIONS, Relation, Task, built_in
+from unwaver.tasks import CALM, OPTIONS, Relation, Task
+from unwaver.tasks.own import known
 from unwaver.types import Group, Item
 
 
@@ -17,13 +18,13 @@ def fitted(group: Group, where: Where, tasks: Mapping[str, Task] | None = None) 
 
     `tasks` are those that are known; a judge is asked in a task of its own.
     """
-    known = built_in() if tasks is None else tasks
-    task = known.get(group.items[0].task)
+    by_name = known() if tasks is None else tasks
+    task = by_name.get(group.items[0].task)
     if task is not None:
         _check_relation(group, task, where)
     items = []
     for item in group.items:
-        own = known.get(item.task) if item.role == "judge" else task
+        own = by_name.get(item.task) if item.role == "judge" else task
         items.append(item if own is None else _fitted_item(item, own, where))
     group = replace(group, items=tuple(items))
     if task is not None:
@@ -127,5 +128,5 @@ def _check_plain_item(item: Item, where: Where) -> None:
     if item.template and item.template not in OPTIONS and not laid_out:
         raise where.error(
             f'"template": found {shown(item.template)}, but {item.task} is no built-in task and has no forms',
-            near(item.task, built_in()),
+            near(item.task, known()),
         )

@@ -8,6 +8,7 @@ Two columns are enough. What cannot be told without gold labels is said in the n
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from unwaver.groups import group_from_json, with_clusters
 from unwaver.suites.common import check_case
 from unwaver.suites.fit import fitted
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
-from unwaver.tasks import OPTIONS, Task, built_in, plain_task
-from unwaver.tasks.own import open_task
+from unwaver.tasks import OPTIONS, Task, plain_task
+from unwaver.tasks.own import known, open_task
 from unwaver.types import Group, Item, Suite
 
 Placed = tuple[Group, Where]
@@ -67,9 +68,9 @@ def suite(
 def _known_tasks(task: str | None) -> tuple[Mapping[str, Task], str | None]:
     """The tasks that are known, with the one in a file of the user's (--task my.toml), and its name."""
     if task is None or ".toml" not in task:
-        return built_in(), task
+        return known(), task
     chosen = open_task(task)
-    return {**built_in(), chosen.name: chosen}, chosen.name
+    return ChainMap({chosen.name: chosen}, known()), chosen.name  # type: ignore[arg-type]
 
 
 def _by_case(groups: Iterable[Group]) -> dict[tuple[str, str], list[Group]]:
@@ -110,7 +111,7 @@ def _check_ids(placed: Sequence[Placed]) -> None:
 
 def _own_tasks(placed: Sequence[Placed], known_tasks: Mapping[str, Task]) -> dict[str, Task]:
     """The tasks that are not built in. Where the choices differ between items, the task has no labels."""
-    tasks = {name: task for name, task in known_tasks.items() if name not in built_in()}
+    tasks = {name: known_tasks[name] for name in known_tasks if name not in known()}
     for group, where in placed:
         for item in group.items:
             if item.task in known_tasks:
@@ -118,15 +119,15 @@ def _own_tasks(placed: Sequence[Placed], known_tasks: Mapping[str, Task]) -> dic
             fields = tuple(item.fields)
             if item.task not in tasks:
                 tasks[item.task] = plain_task(item.task, fields, item.choices)
-            known = tasks[item.task]
-            if set(fields) != set(known.fields):
+            seen = tasks[item.task]
+            if set(fields) != set(seen.fields):
                 raise where.error(
-                    f'"fields": found {", ".join(fields)}, but {item.task} has {", ".join(known.fields)} above',
+                    f'"fields": found {", ".join(fields)}, but {item.task} has {", ".join(seen.fields)} above',
                     'use the same fields throughout, or give these groups another "task"',
                 )
-            lettered = item.template in OPTIONS and sorted(item.choices) == sorted(known.labels)
-            if item.choices != known.labels and known.labels and not lettered:
-                tasks[item.task] = plain_task(item.task, known.fields, ())
+            lettered = item.template in OPTIONS and sorted(item.choices) == sorted(seen.labels)
+            if item.choices != seen.labels and seen.labels and not lettered:
+                tasks[item.task] = plain_task(item.task, seen.fields, ())
     return tasks
 
 

@@ -17,7 +17,8 @@ from unwaver.files import Row, Where, missing_column, shown
 from unwaver.groups import KINDS, expect_of
 from unwaver.suites.common import read_label
 from unwaver.suites.fit import fitted
-from unwaver.tasks import Task, built_in
+from unwaver.tasks import Task
+from unwaver.tasks.own import known
 from unwaver.types import Expect, Group, Item
 
 MOST_LABELS = 20  # more different gold answers than this are taken as free text
@@ -42,7 +43,7 @@ class Options:
     kind: str | None
     columns: Mapping[str, str | Sequence[str]]
     labels: tuple[str, ...]
-    tasks: Mapping[str, Task] = field(default_factory=built_in)
+    tasks: Mapping[str, Task] = field(default_factory=known)
 
 
 @dataclass(frozen=True)

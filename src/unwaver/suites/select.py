@@ -109,7 +109,7 @@ def _cases_of(name: str, options: Mapping[str, Any], opened: dict[str, Suite]) -
         raise DataError("there is no such file", hint="check the path", file=name)
     if suite_name not in opened:
         make = registry.find("suites", suite_name)
-        opened[suite_name] = make(**registry.accepted(make, options))
+        opened[suite_name] = registry.call("suites", suite_name, Suite, **registry.accepted(make, options))
     suite = opened[suite_name]
     task, _, kind = rest.partition("/")
     yield from (Case(suite, t, k) for t, k in _below(suite, task, kind))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import string
 import tomllib
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -82,13 +82,16 @@ class Task:
             )
 
 
+BUILT_IN = Path(__file__).with_name("built_in.toml")
+
+
 @cache
 def built_in() -> Mapping[str, Task]:
-    text = resources.files("unwaver.tasks").joinpath("built_in.toml").read_text(encoding="utf-8")
-    return parse_tasks(tomllib.loads(text))
+    return parse_tasks(tomllib.loads(BUILT_IN.read_text(encoding="utf-8")))
 
 
 def task_named(name: str) -> Task:
+    """A built-in one; see unwaver.tasks.own for those of installed packages and files."""
     tasks = built_in()
     if name not in tasks:
         raise UsageError(f"unknown task {name}", hint=near(name, tasks))
@@ -108,16 +111,17 @@ def parse_tasks(
     entries: Mapping[str, Any], file: str | Path | None = None, known: Mapping[str, Task] | None = None
 ) -> dict[str, Task]:
     """The tasks by name. One may be `like` another above it, or like one that is `known`."""
-    tasks: dict[str, Task] = dict(known or {})
+    tasks: dict[str, Task] = {}
+    possible = ChainMap(tasks, {} if known is None else known)  # type: ignore[arg-type]
     for name, entry in entries.items():
         if "like" in entry:
-            if entry["like"] not in tasks:
+            if entry["like"] not in possible:
                 raise DataError(
                     f"[{name}] is like an unknown task {entry['like']}",
-                    hint=near(entry["like"], tasks),
+                    hint=near(entry["like"], possible),
                     file=file,
                 )
-            like = tasks[entry["like"]]
+            like = possible[entry["like"]]
             forms = {n: _form(f, like.form) for n, f in entry.get("forms", {}).items()}
             tasks[name] = replace(like, name=name, forms={**like.forms, **forms})
         else:

@@ -1,12 +1,19 @@
-"""A task of a user's own: a TOML file with the keys of built_in.toml, named where a built-in task would be."""
+"""Tasks that are not built in: in a TOML file with the keys of built_in.toml, or of an installed package. Each is
+named where a built-in task would be.
+
+The entry point of a package (group `unwaver.tasks`) leads to the path of such a file, to a mapping of its form
+({"mood": {"fields": …}}), or to a function without arguments that gives one of them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from unwaver import registry
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import read_toml
 from unwaver.tasks import Task, built_in, parse_tasks
@@ -32,13 +39,61 @@ _FORM_KEYS = ("prompt", "segments", "words", "version", "indicators")
 _EXAMPLE = 'write [name], and below it fields = ["text"], labels = ["no", "yes"], prompt = "…{text}…"'
 
 
+def known() -> Mapping[str, Task]:
+    """Tasks that need no file: built in, or of installed packages. Of those, each is read when it is used."""
+    return _Known()
+
+
+class _Known(Mapping[str, Task]):
+    def __getitem__(self, name: str) -> Task:
+        if name in built_in():
+            return built_in()[name]
+        if name not in self:
+            raise KeyError(name)
+        return _installed(name, registry.names("tasks")[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in built_in() or name in registry.names("tasks")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**built_in(), **registry.names("tasks")})
+
+    def __len__(self) -> int:
+        return len(registry.names("tasks"))
+
+
+@cache
+def _installed(name: str, place: str) -> Task:
+    """The task of an installed package; what is wrong with it names the package's entry point."""
+    del place  # another entry point is another task
+    found = registry.find("tasks", name)
+    if callable(found):
+        found = registry.call("tasks", name, str | Path | Mapping)
+    if not isinstance(found, str | Path | Mapping):
+        raise registry.broken("tasks", name, f"gave {found!r:.60}, expected the path of a TOML file or a mapping")
+    try:
+        tasks = _checked(_as_toml(found), None) if isinstance(found, Mapping) else read_tasks(Path(found))
+    except DataError as e:
+        raise registry.broken("tasks", name, f"cannot be read: {e}") from e
+    if name not in tasks:
+        raise registry.broken("tasks", name, f"has no table [{name}]: found {', '.join(tasks) or 'none'}")
+    return tasks[name]
+
+
+def _as_toml(value: Any) -> Any:
+    """As a TOML file would give it: tuples are lists, every mapping is a dict."""
+    if isinstance(value, Mapping):
+        return {name: _as_toml(part) for name, part in value.items()}
+    return [_as_toml(part) for part in value] if isinstance(value, list | tuple) else value
+
+
 def open_task(name: str) -> Task:
     """The task that is meant: "snli", "my.toml" with one task in it, or "my.toml:second"."""
-    if name in built_in():
-        return built_in()[name]
+    if name in known():
+        return known()[name]
     file, _, wanted = name.partition(":") if ".toml:" in name else (name, "", "")
     if not file.endswith(".toml"):
-        hint = f"{near(name, built_in())}; a task of your own is a file: my.toml"
+        hint = f"{near(name, known())}; a task of your own is a file: my.toml"
         raise UsageError(f"unknown task {name!r}", hint=hint)
     tasks = read_tasks(Path(file))
     if wanted and wanted not in tasks:
@@ -51,14 +106,17 @@ def open_task(name: str) -> Task:
 
 def read_tasks(path: Path) -> Mapping[str, Task]:
     """Every task of a file, checked."""
-    entries = read_toml(path, "file", _EXAMPLE)
+    return _checked(read_toml(path, "file", _EXAMPLE), path)
+
+
+def _checked(entries: Mapping[str, Any], path: Path | None) -> Mapping[str, Task]:
     if not entries:
         raise DataError("the file holds no task", file=path, hint=_EXAMPLE)
     for name, entry in entries.items():
         if problem := _problem(name, entry):
             raise DataError(f"[{name}]: {problem}", file=path, hint=_EXAMPLE)
-    # "like" may name a built-in task, whose entry is not in this file
-    return {name: task for name, task in parse_tasks(entries, path, known=built_in()).items() if name in entries}
+    # "like" may name a task whose entry is not in this file
+    return parse_tasks(entries, path, known=known())
 
 
 def _problem(name: str, entry: Any) -> str | None:

@@ -10,48 +10,76 @@ Equal texts are never candidates. Judges that need no model speak when the group
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from unwaver import registry
 from unwaver.errors import UsageError, near
-from unwaver.tasks import task_named
+from unwaver.tasks.own import open_task
 from unwaver.types import Group, Item
 from unwaver.variants.source import Rewrite
 
-KINDS = ("entail", "same", "distance", "length")
 NLI, PAIR, MEANING = "snli", "mrpc", "same_meaning"  # the tasks in which models are asked
 SELF = "self"
 
 
+class Question(NamedTuple):
+    """What a model is asked about a candidate: fields of a task, and the labels that accept it."""
+
+    name: str
+    task: str
+    fields: Mapping[str, str]
+    accepted: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Judge:
-    kind: str
-    model: str = ""
-    low: float = 0.0  # of a pair classifier: the probability that is enough
-    high: float = 1.0
+    """Accepts a candidate or refuses it.
 
-    def __str__(self) -> str:
-        if self.kind in ("distance", "length"):
-            return f"{self.kind}={self.low:g}:{self.high:g}"
-        return f"{self.kind}={self.model}" + (f"@{self.low:g}" if self.low else "")
+    Without a model, `refuses(original, candidate)` gives the reason, None if it accepts. With one, `asks(original,
+    candidate)` gives questions: it accepts where each gets an accepted label, with a probability of `at_least`.
+    """
+
+    kind: str
+    model: str = ""  # "provider/name", or "self"
+    at_least: float = 0.0
+    refuses: Callable[[str, str], str | None] | None = None
+    asks: Callable[[str, str], Iterable[Question]] | None = None
+
+
+_EXAMPLES = "entail=self, entail=hf/PATH, same=hf/PATH@0.8, distance=0.1:0.9, length=0.5:2"
 
 
 def parse_judge(text: str) -> Judge:
-    """ "entail=self" -> Judge("entail", "self"); "distance=0.1:" -> Judge("distance", low=0.1, high=1.0)."""
+    """ "entail=self" -> entail("self"): in the catalog a judge is a function of what follows the =."""
     kind, equals, value = text.partition("=")
-    if kind not in KINDS or not equals or not value:
-        raise UsageError(f"unknown judge {text!r}", hint=f"{near(kind, KINDS)}; for example {_EXAMPLES}")
-    if kind in ("distance", "length"):
-        return _range(kind, text, value)
-    model, at, bar = value.rpartition("@")
-    if not at:
-        return Judge(kind, value)
-    share = _number(bar)
-    if share is None or not 0 < share <= 1:
-        raise UsageError(f"judge {text!r}: found {bar!r} after @, expected a probability", hint=f"say {_EXAMPLES}")
-    return Judge(kind, model, share)
+    known = registry.names("judges")
+    if kind not in known:
+        raise UsageError(f"unknown judge {text!r}", hint=f"{near(kind, known)}; for example {_EXAMPLES}")
+    parameters = list(inspect.signature(registry.find("judges", kind)).parameters.values())
+    needs = any(p.default is p.empty for p in parameters)
+    if bool(value) != bool(equals) or (value and not parameters) or (needs and not value):
+        why = "it needs a value after the =" if parameters else "it takes no value"
+        raise UsageError(f"unknown judge {text!r}: {why}", hint=f"for example {_EXAMPLES}")
+    return _guarded(kind, registry.call("judges", kind, Judge, *([value] if value else [])))
+
+
+def _guarded(kind: str, judge: Judge) -> Judge:
+    """A judge of an installed package, with failures that name it."""
+    if registry.is_built_in("judges", kind):
+        return judge
+    if judge.refuses is None and (judge.asks is None or not judge.model):
+        raise registry.broken("judges", kind, "has neither refuses, nor asks and a model")
+    refuses, asks = judge.refuses, judge.asks
+    return replace(
+        judge,
+        refuses=refuses and registry.guarded("judges", kind, refuses, str | None),
+        asks=asks and registry.guarded("judges", kind, lambda *texts: list(asks(*texts)), list),
+    )
 
 
 def judges_for(kind: str, given: Sequence[str]) -> list[Judge]:
@@ -60,15 +88,67 @@ def judges_for(kind: str, given: Sequence[str]) -> list[Judge]:
     return [parse_judge(judge) for judge in chosen]
 
 
-_EXAMPLES = "entail=self, entail=hf/PATH, same=hf/PATH@0.8, distance=0.1:0.9, length=0.5:2"
+def entail(value: str) -> Judge:
+    model, share = _with_share("entail", value)
+
+    def asks(original: str, text: str) -> Iterator[Question]:
+        for name, pair in (("forward", (original, text)), ("back", (text, original))):
+            yield Question(name, NLI, dict(zip(("premise", "hypothesis"), pair, strict=True)), ("entailment",))
+
+    return Judge("entail", model, share, asks=asks)
 
 
-def _range(kind: str, text: str, value: str) -> Judge:
-    low, colon, high = value.partition(":")
-    limits = [_number(low or "0"), _number(high or ("1" if kind == "distance" else "1000"))]
-    if not colon or None in limits or limits[0] > limits[1]:  # type: ignore[operator]
-        raise UsageError(f"judge {text!r}: expected LOW:HIGH", hint=f"for example {_EXAMPLES}")
-    return Judge(kind, low=float(limits[0] or 0), high=float(limits[1] or 0))
+def same(value: str) -> Judge:
+    model, share = _with_share("same", value)
+    task = MEANING if model.startswith("embedding/") else PAIR
+
+    def asks(original: str, text: str) -> Iterator[Question]:
+        yield Question("same", task, _pair(task, original, text), (open_task(task).labels[-1],))
+
+    return Judge("same", model, share, asks=asks)
+
+
+def distance(value: str) -> Judge:
+    from unwaver.text.distance import lexical_distance
+
+    return Judge("distance", refuses=_within("distance", value, "1", lexical_distance))
+
+
+def length(value: str) -> Judge:
+    def words_per_word(original: str, candidate: str) -> float:
+        return len(candidate.split()) / max(len(original.split()), 1)
+
+    return Judge("length", refuses=_within("length", value, "1000", words_per_word))
+
+
+def _with_share(kind: str, value: str) -> tuple[str, float]:
+    """ "hf/PATH@0.8" -> ("hf/PATH", 0.8); without @ 0.0."""
+    model, at, bar = value.rpartition("@")
+    if not at:
+        return value, 0.0
+    share = _number(bar)
+    if not model:
+        raise UsageError(f"judge {f'{kind}={value}'!r} names no model before the @", hint=f"say {_EXAMPLES}")
+    if share is None or not 0 < share <= 1:
+        text = f"{kind}={value}"
+        raise UsageError(f"judge {text!r}: found {bar!r} after @, expected a probability", hint=f"say {_EXAMPLES}")
+    return model, share
+
+
+def _within(
+    kind: str, value: str, most: str, measure: Callable[[str, str], float]
+) -> Callable[[str, str], str | None]:
+    """ "0.1:0.9" -> refuses what measures less than 0.1 or more than 0.9."""
+    start, colon, end = value.partition(":")
+    low, high = _number(start or "0"), _number(end or most)
+    if not colon or low is None or high is None or low > high:
+        raise UsageError(f"judge {f'{kind}={value}'!r}: expected LOW:HIGH", hint=f"for example {_EXAMPLES}")
+
+    def refuses(original: str, candidate: str) -> str | None:
+        found = measure(original, candidate)
+        return None if low <= found <= high else f"{kind} {found:.2f} is not within {low:g} and {high:g}"
+
+    return refuses
 
 
 def _number(text: str) -> float | None:
@@ -77,17 +157,7 @@ def _number(text: str) -> float | None:
 
 def refused_by(judge: Judge, original: str, candidate: str) -> str | None:
     """Why a judge that needs no model refuses a candidate; None where it does not, or needs a model."""
-    from unwaver.text.distance import lexical_distance
-
-    if judge.kind == "distance":
-        value = lexical_distance(original, candidate)
-    elif judge.kind == "length":
-        value = len(candidate.split()) / max(len(original.split()), 1)
-    else:
-        return None
-    if judge.low <= value <= judge.high:
-        return None
-    return f"{judge.kind} {value:.2f} is not within {judge.low:g} and {judge.high:g}"
+    return None if judge.refuses is None else judge.refuses(original, candidate)
 
 
 def with_candidates(
@@ -127,17 +197,15 @@ def _questions(
     if variant.certified is False:
         return
     for judge in judges:
-        if judge.kind == "entail":
-            for name, pair in (("forward", (original, text)), ("back", (text, original))):
-                fields = dict(zip(("premise", "hypothesis"), pair, strict=True))
-                yield _question(variant, name, NLI, fields, judge, ("entailment",))
-        elif judge.kind == "same":
-            task = MEANING if judge.model.startswith("embedding/") else PAIR
-            fields = dict(zip(task_named(task).fields, (original, text), strict=True))
-            yield _question(variant, "same", task, fields, judge, (task_named(task).labels[-1],))
+        for question in judge.asks(original, text) if judge.asks else ():
+            yield _item(variant, question, judge.model, judge.at_least)
     if encoder:
-        fields = dict(zip(task_named(MEANING).fields, (original, text), strict=True))
-        yield _question(variant, "embedding", MEANING, fields, Judge("same", f"embedding/{encoder}"), ())
+        measured = Question("embedding", MEANING, _pair(MEANING, original, text), ())
+        yield _item(variant, measured, f"embedding/{encoder}", 0.0)
+
+
+def _pair(task: str, original: str, text: str) -> dict[str, str]:
+    return dict(zip(open_task(task).fields, (original, text), strict=True))
 
 
 def _apart(questions: Iterable[Item]) -> Iterator[Item]:
@@ -149,17 +217,15 @@ def _apart(questions: Iterable[Item]) -> Iterator[Item]:
         yield question if number == 1 else replace(question, id=f"{question.id}.{number}")
 
 
-def _question(
-    variant: Item, name: str, task: str, fields: Mapping[str, str], judge: Judge, accepted: tuple[str, ...]
-) -> Item:
+def _item(variant: Item, question: Question, model: str, at_least: float) -> Item:
     return Item(
-        id=f"{variant.id}/{name}",
-        task=task,
+        id=f"{variant.id}/{question.name}",
+        task=question.task,
         role="judge",
-        fields=fields,
-        choices=task_named(task).labels,
-        accepted=accepted,
-        judge=judge.model,
+        fields=question.fields,
+        choices=open_task(question.task).labels,
+        accepted=question.accepted,
+        judge=model,
         about=variant.id,
-        at_least=judge.low,
+        at_least=at_least,
     )
