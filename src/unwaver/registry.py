@@ -113,9 +113,10 @@ def _kind(expected: Any) -> str:
     return "a function" if expected is Callable else f"a {expected.__name__}"
 
 
-def beside(room: str, name: str, attribute: str) -> Any:
+def beside(section: str, name: str, attribute: str) -> Any:
     """Another attribute of the module that a name leads to; None where it has none: `figures` of a metric."""
-    return getattr(importlib.import_module(find(room, name).__module__), attribute, None)
+    find(section, name)  # says what is wrong with a plug-in
+    return getattr(importlib.import_module(names(section)[name].partition(":")[0].strip()), attribute, None)
 
 
 def bind(function: Any, given: Mapping[str, Any], what: str, written: str = "--model-arg ") -> dict[str, Any]:

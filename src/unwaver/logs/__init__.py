@@ -8,7 +8,6 @@ of its own by its name or its first bytes.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -50,8 +49,7 @@ def read_logs(paths: Sequence[Path], options: LogOptions) -> tuple[pl.DataFrame,
             )
     said: list[str] = []
     options = replace(options, say=said.append)
-    read = registry.find("logs", first)
-    frames = [read(path, options) for path in dict.fromkeys(paths)]
+    frames = [registry.call("logs", first, pl.DataFrame, path, options) for path in dict.fromkeys(paths)]
     frame = pl.concat(_alike(frames), how="diagonal_relaxed")
     if frame["kind"].null_count() == 0:  # a table of groups
         return frame, {first: list(dict.fromkeys(said))} if said else {}
@@ -77,9 +75,9 @@ def is_log_folder(path: Path) -> bool:
 
 def format_of(path: Path) -> str:
     """The name of the format that knows this file or folder."""
-    for name, place in registry.names("logs").items():
-        looks_like = getattr(importlib.import_module(place.partition(":")[0]), "looks_like", None)
-        if looks_like is not None and looks_like(path):
+    for name in registry.names("logs"):
+        looks_like = registry.beside("logs", name, "looks_like")
+        if looks_like is not None and registry.guarded("logs", name, looks_like, object)(path):
             return name
     line = None if path.is_dir() else 1
     hint = f"say which it is: --format {', '.join(registry.names('logs'))}"
