@@ -23,8 +23,8 @@ import unwaver
 from unwaver.engine.load import read_folder
 from unwaver.metrics import charts, confidence
 from unwaver.metrics.block import block_of
-from unwaver.metrics.pairwise import by_pair, correlations
-from unwaver.metrics.paraphrastic import accuracy_and_consistency
+from unwaver.metrics.meanings.pairwise import by_pair, correlations
+from unwaver.metrics.meanings.paraphrastic import accuracy_and_consistency
 from unwaver.metrics.pareto import pareto
 from unwaver.reports.pictures import bytes_of
 from unwaver.reports.source import read_sources

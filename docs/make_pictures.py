@@ -19,7 +19,8 @@ import unwaver
 from unwaver.engine.folder import read_groups
 from unwaver.engine.load import read_folder
 from unwaver.metrics.score import broken_groups
-from unwaver.reports.terminal import legend, print_group, print_result
+from unwaver.reports.side_by_side import print_group
+from unwaver.reports.terminal import legend, print_result
 
 PICTURES = Path(__file__).parent / "pictures"
 MODEL = "demo/smollm2"

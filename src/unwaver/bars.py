@@ -97,55 +97,18 @@ def parse_bar(text: str) -> Bar:
 
 # --- metrics that exist -------------------------------------------------------------------------------------
 
-_STATES = ("flipped", "unflipped")
-NAMES = (
-    *("tau", "tau_conditioned", "tau_independent", "C_R", "C_S"),
-    *(
-        "P_C",
-        "P_C_pairs",
-        "P_C_floor",
-        "P_C_independent",
-        "P_C_repeats",
-        "P_C_corrected",
-        "P_C_corrected_published",
-    ),
-    *("VAP", "Var_R", "PVAP", "A_original", "A_paraphrase", "A_bucket", "A_test", "weight_mass"),
-    *("A_corrected", "A_corrected_published", "var_item", "var_wording", "var_replicate", "wording_share"),
-    *("accuracy", "accuracy_variants", "clusters", "cluster_entropy", "majority_share", "sigma_original"),
-    *(f"{name}_{state}" for name in ("entropy", "max_prob") for state in ("consistent", "inconsistent")),
-    *(f"{name}_{state}" for name in ("js", "ks", "sigma", "embedding_distance", "length") for state in _STATES),
-    *(f"overlap_{name}_{state}" for name in ("exact", "fuzzy") for state in _STATES),
-    *("Cons_lex", "Cons_lex_repeat", "accuracy_contains", "accuracy_rouge1", "accuracy_bleurt", "accuracy_judge"),
-    *("r_r@1", "r_s@1", "r_r@5", "r_s@5"),
-)
-# those of a number of variants, of a threshold, or of an agreement
-_FAMILIES = re.compile(r"r_[rs]@[1-9]\d*|C_S@[01]?\.?\d+")
-
-
-def is_built_in(metric: str) -> bool:
-    from unwaver.catalog import AGREEMENTS
-
-    if metric in NAMES or _FAMILIES.fullmatch(metric):
-        return True
-    agreement = re.fullmatch(r"Cons_(\w+?)(@[\d.]+|_repeat|_questions|_accurate|_joint)?", metric)
-    return agreement is not None and agreement[1] in AGREEMENTS
-
 
 def check_metrics(metrics: Iterable[str], in_run: Callable[[], set[str]]) -> None:
     """A metric that neither unwaver nor this run has is bad usage: it is a slip of the pen, not a bad model."""
-    from unwaver import registry
-    from unwaver.catalog import AGREEMENTS
+    from unwaver.meaning import is_known, known_names, undeclared
 
-    odd = [name for name in dict.fromkeys(metrics) if name != LEADING and not is_built_in(name)]
-    if not odd or set(registry.names("metrics")) != set(
-        registry.ROOMS["metrics"]
-    ):  # packages bring names of theirs
+    odd = [name for name in dict.fromkeys(metrics) if name != LEADING and not is_known(name)]
+    if not odd or undeclared():  # packages may have metrics that they do not declare
         return
     found = in_run()
     for name in odd:
         if name not in found:
-            known = found | set(NAMES) | {f"Cons_{agreement}" for agreement in AGREEMENTS}
-            hint = near(name, known)
+            hint = near(name, found | set(known_names()))
             if not hint.startswith("did"):
                 hint = near(name, found)
             raise UsageError(f"unknown metric {name!r}", hint=hint)

@@ -6,14 +6,12 @@ import html
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, overload
 
+from unwaver.meaning import block_key, leading_of
 from unwaver.types import Score
 
 VERSION = 1
-# the number that a row of the short table shows, the first that a block has
-LEADING = ("C_S", "C_R", "P_C", "Cons_lex", "Cons_lex_repeat", "tau", "accuracy")
-OF_BUCKETS = ("P_C", "Cons_lex", "Cons_lex_repeat")
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Result(Sequence[Score]):
     def blocks(self) -> Iterator[list[Score]]:
         blocks: dict[tuple[str, ...], list[Score]] = {}
         for s in self.scores:
-            blocks.setdefault((s.suite, s.task, s.kind, s.model, s.method), []).append(s)
+            blocks.setdefault(block_key(s), []).append(s)
         yield from blocks.values()
 
     def __str__(self) -> str:
@@ -84,38 +82,6 @@ class Result(Sequence[Score]):
         cells = "".join(f"<th>{html.escape(c)}</th>" for c in header)
         lines = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in r) + "</tr>" for r in body)
         return f"<table><tr>{cells}</tr>{lines}</table>"
-
-
-class Named(Protocol):
-    """What choosing the leading number needs to know."""
-
-    @property
-    def metric(self) -> str: ...
-    @property
-    def given(self) -> str | None: ...
-    @property
-    def value(self) -> float | None: ...
-
-
-AnyNamed = TypeVar("AnyNamed", bound=Named)
-
-
-def of_free_text(block: Sequence[AnyNamed]) -> list[AnyNamed]:
-    """The means of agreement that a block of free text has: Cons_rouge1, not Cons_rouge1@0.5."""
-    names = {s.metric for s in block}
-    means = [n for n in names if n.startswith("Cons_") and f"{n}_questions" in names]
-    return [s for s in block if s.metric in means]
-
-
-def leading_of(block: Sequence[AnyNamed]) -> AnyNamed:
-    """P_C needs gold, Cons_lex several wordings: a bucket is led by the first number that it has."""
-    rates = [s for s in block if s.metric.startswith("r_r@") and s.given is None]
-    if rates:  # the last k, which is the one of the protocol
-        return rates[-1]
-    if texts := of_free_text(block):
-        return texts[0]
-    named = [s for name in LEADING for s in block if s.metric == name]
-    return next(s for s in named if s.metric not in OF_BUCKETS or s.value is not None)
 
 
 def method_names(asked: Iterable[tuple[Hashable, str, str]]) -> dict[tuple[str, str], str]:

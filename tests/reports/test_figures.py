@@ -15,7 +15,7 @@ import unwaver
 from unwaver.answers.table import complete
 from unwaver.metrics import charts
 from unwaver.metrics.block import block_of
-from unwaver.metrics.pairwise import correlations
+from unwaver.metrics.meanings.pairwise import correlations
 from unwaver.metrics.score import partition, score_frame
 from unwaver.reports.page import all_figures
 from unwaver.reports.pictures import _clean, inline_svg

@@ -13,9 +13,10 @@ import pytest
 
 import unwaver
 from unwaver.answers.table import complete
+from unwaver.meaning import meanings
 from unwaver.metrics.score import broken_groups, score_frame
 from unwaver.reports.explorer import BROKEN, HELD, MISSING, NOT_APPLICABLE, columns
-from unwaver.reports.methods import METHODS, method_of, repeat_commands, slug
+from unwaver.reports.methods import repeat_commands, slug
 from unwaver.reports.page import escaped, packed, tag
 from unwaver.reports.source import Source, read_sources
 from unwaver.reports.tables import as_csv, latex, markdown
@@ -139,13 +140,10 @@ def test_only_the_worst_are_kept() -> None:
     assert data["all"] == 3
 
 
-def test_every_metric_has_a_method() -> None:
-    result = unwaver.run("sample", "fake/random")
-    assert all(method_of(s.metric) for s in result)
-    named = ("tau", "tau_conditioned", "tau_independent", "C_R", "C_S@0.9", "P_C_pairs", "VAP", "A_test", "var_item", "r_r@5",
-             "r_s@5", "js_flipped", "Cons_lex", "Cons_rouge1@0.5", "accuracy_variants", "entropy_consistent")  # fmt: skip
-    assert len({slug(name) for name in named}) == len(METHODS)
-    assert slug("C_S") == slug("C_S@0.9")
+def test_every_declaration_has_an_anchor_of_its_own() -> None:
+    assert len({slug(meaning.name) for meaning in meanings()}) == len(meanings())
+    assert slug("C_S@0.9") == slug("C_S@0.5") != slug("C_S")
+    assert slug("of another package") == "how-of-another-package"
 
 
 def test_what_repeats_it(tmp_path: Path) -> None:

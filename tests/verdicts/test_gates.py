@@ -17,8 +17,8 @@ from scipy.stats import binomtest
 from test_paired_runs import write
 
 import unwaver
-from unwaver.bars import is_built_in
 from unwaver.errors import DataError, UsageError
+from unwaver.meaning import is_known
 from unwaver.verdicts.gates import Bar, Check, bar_from, gate, junit, markdown, overall, read_bars
 from unwaver.verdicts.paired_runs import sides_of
 
@@ -256,11 +256,11 @@ def test_every_metric_of_unwaver_is_known() -> None:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Metric":
                 name = node.args[0]
-                assert not isinstance(name, ast.Constant) or is_built_in(name.value), (module, name.value)
+                assert not isinstance(name, ast.Constant) or is_known(name.value), (module, name.value)
     for name in ("C_S@0.9", "r_r@12", "Cons_bidirectional@0.5", "Cons_judge_questions", "Cons_exact_joint"):
-        assert is_built_in(name)
-    assert not is_built_in("Cons_judges")
-    assert not is_built_in("tau<")
+        assert is_known(name)
+    assert not is_known("Cons_judges")
+    assert not is_known("tau<")
 
 
 def test_bars_of_a_file(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def _draw(
     import numpy as np
 
     from unwaver.engine.folder import write_whole
-    from unwaver.metrics.pairwise import correlations
+    from unwaver.metrics.meanings.pairwise import correlations
     from unwaver.reports.pictures import bytes_of
     from unwaver.types import Figure
 

@@ -164,7 +164,7 @@ def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
 def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
     from rich.console import Console
 
-    from unwaver.reports.terminal import print_group
+    from unwaver.reports.side_by_side import print_group
     from unwaver.text.safe import safe
 
     console = Console(highlight=False)

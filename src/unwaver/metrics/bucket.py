@@ -13,8 +13,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from unwaver.meaning import Context, Meaning, Phrase, if_measured
 from unwaver.metrics import charts
 from unwaver.metrics.block import Block, Codes, Metric
+from unwaver.metrics.papers import GENERATION
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score
 
@@ -94,3 +96,45 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
         says = "What repeats lack to 100 % is noise of sampling; what wordings lack beyond it is due to wording."
         spec = charts.intervals(rows, f"pairs of answers that agree, {first}")
         yield Figure("Wording noise against sampling noise", charts.label(first), says, first, spec)
+
+
+# --- what they mean ---------------------------------------------------------------------------------------------
+
+
+def _beside(context: Context) -> Iterator[str]:
+    if context.value("Cons_lex_repeat") is not None:
+        yield "Cons_lex_repeat"
+
+
+# tau of buckets is declared with that of the other relations
+MEANINGS = (
+    Meaning(
+        "Cons_lex",
+        title="lexical consistency",
+        says="Share of pairs of wordings that get exactly the same answer, right or wrong.",
+        formula="mean over ordered pairs of answers to distinct wordings, by problem, then over problems: "
+        "a, a, b → 2 of 6",
+        better="high",
+        paper=GENERATION,
+        docs="docs/methods.md#metrics",
+        leads=60,
+        leads_if=if_measured,
+        beside=("Cons_lex_repeat",),
+        choose=_beside,
+        figures=figures,
+        verdict=Phrase("pair of wordings", "pairs of wordings", "gets different answers", "get different answers"),
+    ),
+    Meaning(
+        "Cons_lex_repeat",
+        title="lexical consistency of repeats",
+        says="Share of pairs of repeats of one wording that get exactly the same answer. The rest (1 − value) is "
+        "sampling noise.",
+        formula="mean over ordered pairs of repeats of one wording, by problem, then over problems",
+        better="high",
+        paper=f"{GENERATION}; among repeats: unwaver",
+        docs="docs/methods.md#metrics",
+        leads=70,
+        leads_if=if_measured,
+        verdict=Phrase("pair of repeats", "pairs of repeats", "gets different answers", "get different answers"),
+    ),
+)

@@ -20,6 +20,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from unwaver.meaning import Meaning, Phrase
 from unwaver.metrics import charts
 from unwaver.metrics.block import Block, Metric
 from unwaver.stats import Floats, mean
@@ -96,3 +97,53 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
     says = "Where the variance of right and wrong comes from: problem, wording, or a repeat of one wording."
     spec = charts.intervals(rows, "variance of right and wrong", domain=None, format="~g")
     yield Figure("Wording noise against sampling noise", "Variance components", says, "var_wording", spec)
+
+
+# --- what they mean ---------------------------------------------------------------------------------------------
+
+_MOMENTS = "Method of moments, with equal weights for problems and for the wordings of a problem: docs/methods.md"
+
+MEANINGS = (
+    Meaning(
+        "P_C_repeats",
+        title="consistency of repeats",
+        says="Probability that two repeats of one wording are both answered right or both wrong.",
+        formula="1 − 2·var_replicate",
+        better="high",
+        docs="docs/methods.md#metrics",
+        verdict=Phrase(
+            "pair of repeats", "pairs of repeats", "is right once and wrong once", "are right once and wrong once"
+        ),
+    ),
+    Meaning(
+        "var_item",
+        title="variance between problems",
+        says="The part of the variance of right and wrong that is due to the problem.",
+        formula=_MOMENTS,
+        docs="docs/methods.md#metrics",
+    ),
+    Meaning(
+        "var_wording",
+        title="variance between wordings",
+        says="The part of the variance of right and wrong that is due to the wording of a problem.",
+        formula=_MOMENTS,
+        better="low",
+        docs="docs/methods.md#metrics",
+        figures=figures,
+    ),
+    Meaning(
+        "var_replicate",
+        title="variance between repeats",
+        says="The part of the variance of right and wrong that is due to sampling: repeats of one wording differ.",
+        formula="mean of p(1 − p)·r/(r − 1), p the share right among r repeats of a wording",
+        docs="docs/methods.md#metrics",
+    ),
+    Meaning(
+        "wording_share",
+        title="share of variance due to wording",
+        says="Share of the variance of right and wrong that is due to wording, sampling noise taken apart.",
+        formula="var_wording / (var_item + var_wording + var_replicate)",
+        better="low",
+        docs="docs/methods.md#metrics",
+    ),
+)

@@ -11,8 +11,10 @@ from functools import lru_cache, partial
 import numpy as np
 import polars as pl
 
+from unwaver.meaning import Meaning
 from unwaver.metrics import charts
 from unwaver.metrics.block import Block, Metric
+from unwaver.metrics.papers import BECEL, CALM
 from unwaver.metrics.violation import applies, violated
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score
@@ -92,3 +94,31 @@ def _boxes(blocks: Sequence[Block], measure: str) -> Iterator[dict[str, object]]
             found = charts.box(values[rows])
             says = f"{name}, {state}: median {found['middle']:.2f}, half in {found['q1']:.2f} – {found['q3']:.2f}"
             yield {"name": name, "colour": state, "says": f"{says}, {int(rows.sum()):,} answers", **found}
+
+
+# --- what they mean ---------------------------------------------------------------------------------------------
+
+
+def _meanings() -> Iterator[Meaning]:
+    for state, held in (("consistent", "held"), ("inconsistent", "did not hold")):
+        yield Meaning(
+            f"entropy_{state}",
+            title=f"entropy of {state} answers",
+            says=f"How unsure the model was on the changed input where its answer {held}, in bits.",
+            formula="−Σ p·log₂ p over the class probabilities; averaged in a group, then over groups",
+            paper=f"{CALM}; {BECEL}",
+            docs="docs/methods.md#metrics",
+            figures=figures,
+        )
+        yield Meaning(
+            f"max_prob_{state}",
+            title=f"confidence of {state} answers",
+            says=f"Greatest class probability on the changed input where the answer {held}.",
+            formula="max p; averaged in a group, then over groups",
+            paper=f"{CALM}; {BECEL}",
+            docs="docs/methods.md#metrics",
+            figures=figures,
+        )
+
+
+MEANINGS = tuple(_meanings())

@@ -10,16 +10,14 @@ certified variant of an item answered right, apart for those that flipped and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
 
-from unwaver.metrics import charts
 from unwaver.metrics.block import Block, Bools, Metric
 from unwaver.stats import Floats
 from unwaver.text.distance import lexical_distance, words
-from unwaver.types import Figure, Score
 
 OPPOSITE = {"entailment": "contradiction", "contradiction": "entailment"}
 
@@ -234,56 +232,4 @@ def overlap_exact(one: str, other: str) -> float:
     return 2 * (a & b).total() / total if total else 1.0
 
 
-# --- pictures -----------------------------------------------------------------------------------------------
-
-
-def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
-    del blocks
-    own = [s for s in scores if not s.task.startswith("average") and not s.model.startswith("average")]
-    yield from _over_k(own)
-    divergence = {f"{name}_{state}": state for name in ("js", "ks") for state in ("unflipped", "flipped")}
-    sigma = {"sigma_original": "original", "sigma_unflipped": "unflipped", "sigma_flipped": "flipped"}
-    family = "Flipped and unflipped variants"
-    for title, metric, states, axis in (
-        ("Jensen–Shannon divergence", "js_flipped", {k: v for k, v in divergence.items() if k[0] == "j"}, "bits"),
-        (
-            "Kolmogorov–Smirnov distance",
-            "ks_flipped",
-            {k: v for k, v in divergence.items() if k[0] == "k"},
-            "distance",
-        ),
-        ("Spread of the probabilities", "sigma_flipped", sigma, "σ"),
-    ):
-        says = "Of the probabilities on original and variant, where the answer stayed and where it changed."
-        if metric == "sigma_flipped":
-            says = "Standard deviation of the class probabilities. Greater is surer."
-        found = [s for name in states for s in charts.chosen(own, name)]
-        if found:
-            yield Figure(family, title, says, metric, _by_set(found, states, axis))
-
-
-def _by_set(found: Sequence[Score], states: dict[str, str], axis: str) -> dict[str, object]:
-    names = charts.names_of(found)
-    rows = charts.rows_of(found, name=lambda s: names[charts.block_key(s)], colour=lambda s: states[s.metric])
-    for row, s in zip(rows, found, strict=True):
-        row["says"] = f"{row['name']}, {row['colour']}: {s.metric} {s.value:.3f}"
-    return charts.bars(rows, "", axis, format="~g")
-
-
-def _over_k(scores: Sequence[Score]) -> Iterator[Figure]:
-    for name, title, says in (
-        ("r_r", "Relaxed", "Share of right answers that some of k paraphrases changes."),
-        ("r_s", "Strict", "Share of right answers that some of k paraphrases turns into their opposite."),
-    ):
-        found = charts.chosen(scores, *dict.fromkeys(s.metric for s in scores if s.metric.startswith(f"{name}@")))
-        if len({s.metric for s in found}) < 2:
-            continue
-        names = charts.names_of(found)
-        shown = list(dict.fromkeys(names.values()))[: charts.MOST_SERIES]
-        rows = charts.rows_of(
-            found, x=lambda s: int(s.metric.partition("@")[2]), colour=lambda s, n=names: n[charts.block_key(s)]
-        )
-        rows = [row for row in rows if row["colour"] in shown]
-        ticks = sorted({row["x"] for row in rows})
-        spec = charts.lines(rows, "k paraphrases", f"{name}@k", ticks=ticks)
-        yield Figure("Fooling rate over k", title, says, f"{name}@k", spec)
+MEANINGS = "unwaver.metrics.meanings.fooling:MEANINGS"

@@ -12,8 +12,11 @@ from functools import partial
 
 import numpy as np
 
+from unwaver.meaning import Context, Meaning, Phrase
 from unwaver.metrics import charts
 from unwaver.metrics.block import Block, Metric
+from unwaver.metrics.meanings.violation import without_unreadable
+from unwaver.metrics.papers import CALM
 from unwaver.metrics.violation import tau
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score
@@ -55,3 +58,60 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
     says = "Share of items whose answer survives at least this share of the ten signs."
     spec = charts.lines(shown, "θ, signs that must keep the answer", "C_S", ticks=[0.5, 0.6, 0.7, 0.8, 0.9, 1])
     yield Figure("C_S over θ", "C_S over θ", says, "C_S", spec)
+
+
+# --- what they mean ---------------------------------------------------------------------------------------------
+
+
+def _chance(context: Context) -> float | None:
+    tau_independent = context.value("tau_independent")
+    return None if tau_independent is None else 1 - tau_independent
+
+
+MEANINGS = (
+    Meaning(
+        "C_R",
+        title="consistency under reversal",
+        says="Share of answers that stay the same when the two texts change places.",
+        formula="C_R = 1 − τ of the kind reverse",
+        better="high",
+        paper=CALM,
+        docs="docs/methods.md#metrics",
+        leads=40,
+        chance=_chance,
+        chance_says="expected value if answers were independent",
+        without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
+        remark=without_unreadable,
+        verdict=Phrase(
+            "swap of the two texts", "swaps of the two texts", "changes the answer", "change the answer"
+        ),
+    ),
+    Meaning(
+        "C_S",
+        title="consistency under other signs",
+        says="Share of items whose answer stays the same under all ten signs that can replace the colon.",
+        formula="p = share of the ten predictions equal to the original one; C_S = mean of [p = 1]",
+        better="high",
+        paper=CALM,
+        docs="docs/methods.md#metrics",
+        leads=30,
+        beside=(),
+        without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
+        remark=without_unreadable,
+        figures=figures,
+        verdict=Phrase(
+            "item", "items", "changes its answer with a mere sign", "change their answer with a mere sign"
+        ),
+    ),
+    Meaning(
+        "C_S@<theta>",
+        title="consistency under other signs, threshold <theta>",
+        says="Share of items whose answer stays the same under at least a share <theta> of the ten signs.",
+        formula="p = share of the ten predictions equal to the original one; C_S@<theta> = mean of [p ≥ <theta>]",
+        better="high",
+        paper=CALM,
+        docs="docs/methods.md#metrics",
+        of={"theta": r"[01]?\.?\d+"},
+        examples=tuple(f"C_S@{threshold:g}" for threshold in THRESHOLDS),
+    ),
+)

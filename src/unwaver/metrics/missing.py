@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from unwaver.meaning import leading_of
 from unwaver.models.limits import LIMITS
-from unwaver.result import Result, leading_of, of_free_text
+from unwaver.result import Result
 from unwaver.state import MISSING
 
 if TYPE_CHECKING:
@@ -42,12 +43,14 @@ class Part(NamedTuple):
 
 def lines(result: Result) -> list[str]:
     """What must be said of cut and refused answers of a result."""
+    from unwaver.metrics.meanings.pairwise import means_of
+
     parts = []
     for block in result.blocks():
         leading = leading_of(block)
         if not AVERAGES & {leading.task, leading.model}:  # their parts were counted
             counts = {name: getattr(leading, name) for name in MISSING}
-            parts.append(Part(leading.model, bool(of_free_text(block)), counts))
+            parts.append(Part(leading.model, bool(means_of(block)), counts))
     found = _about(parts, result.run)
     if result.run.get("cut") == "keep" and any(s.cut_read for s in result.scores):
         found.append("Answers that were cut at the token limit count as they are (--cut keep).")

@@ -18,16 +18,14 @@ Empty answers are dropped; a question with fewer than two does not apply.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from unwaver.metrics import charts
 from unwaver.metrics.block import Block, Bools, Codes, Metric
 from unwaver.stats import Floats
-from unwaver.types import Figure, Score
 
 
 class Pairs(NamedTuple):
@@ -46,7 +44,7 @@ def metrics(block: Block) -> Iterator[Metric]:
     for name, threshold in found.items():
         t = f"{threshold:g}"
         better: Literal["low", "high"] = "low" if name in LOW else "high"
-        yield Metric(f"Cons_{name}", partial(_mean, name=name, chosen=_wordings), better)
+        yield Metric(f"Cons_{name}", partial(_mean, name=name, chosen=of_wordings), better)
         yield Metric(f"Cons_{name}@{t}", partial(_share, name=name, t=threshold), better)
         if block.trials > block.groups:
             yield Metric(f"Cons_{name}_repeat", partial(_mean, name=name, chosen=_repeats), better)
@@ -100,7 +98,7 @@ def _first_row(block: Block) -> Codes:
 Chosen = Callable[[Block, Pairs], Bools]
 
 
-def _wordings(block: Block, found: Pairs) -> Bools:
+def of_wordings(block: Block, found: Pairs) -> Bools:
     return np.asarray(block.wording[found.i] != block.wording[found.j])
 
 
@@ -113,11 +111,11 @@ def _questions(block: Block, found: Pairs) -> Bools:
     least = np.full(block.groups, block.trials)
     np.minimum.at(least, block.group, block.trial)
     first = block.trial == least[block.group]
-    return np.asarray(_wordings(block, found) & first[found.i] & first[found.j])
+    return np.asarray(of_wordings(block, found) & first[found.i] & first[found.j])
 
 
 def _accurate(block: Block, found: Pairs) -> Bools:
-    return np.asarray(_wordings(block, found) & (block.right[found.i] == 1.0) & (block.right[found.j] == 1.0))
+    return np.asarray(of_wordings(block, found) & (block.right[found.i] == 1.0) & (block.right[found.j] == 1.0))
 
 
 def _per_group(block: Block, found: Pairs, values: Floats, rows: Bools) -> Floats:
@@ -135,12 +133,12 @@ def _mean(block: Block, name: str, chosen: Chosen, of: str = "agree_") -> Floats
 
 def mean_agreement(block: Block, name: str) -> Floats:
     """Per group, over pairs of answers to distinct wordings."""
-    return _mean(block, name, _wordings)
+    return _mean(block, name, of_wordings)
 
 
 def _share(block: Block, name: str, t: float) -> Floats:
     found = pairs(block, name)
-    return _per_group(block, found, (found.value >= t).astype(float), _wordings(block, found))
+    return _per_group(block, found, (found.value >= t).astype(float), of_wordings(block, found))
 
 
 def agreeing_shares(block: Block, name: str, t: float, better: str) -> tuple[Floats, Floats]:
@@ -149,7 +147,7 @@ def agreeing_shares(block: Block, name: str, t: float, better: str) -> tuple[Flo
     found = pairs(block, name)
     agree = found.value >= t if better == "high" else found.value < t
     same = block.code[found.i] == block.code[found.j]
-    rows = _wordings(block, found)
+    rows = of_wordings(block, found)
     return tuple(_per_group(block, found, x.astype(float), rows) for x in (agree, same))  # type: ignore[return-value]
 
 
@@ -159,7 +157,7 @@ def _joint(block: Block, name: str, t: float, better: str) -> Floats:
     agree = found.value >= t if better == "high" else found.value < t
     known = ~np.isnan(block.right[found.i]) & ~np.isnan(block.right[found.j])
     both = agree & (block.right[found.i] == 1.0) & (block.right[found.j] == 1.0)
-    return _per_group(block, found, both.astype(float), _wordings(block, found) & known)
+    return _per_group(block, found, both.astype(float), of_wordings(block, found) & known)
 
 
 def _judged_by(block: Block, way: str) -> Floats:
@@ -236,51 +234,4 @@ def _majority(block: Block) -> Floats:
         return _several(block, most / np.bincount(group, weights=size, minlength=block.groups))
 
 
-# --- pictures -----------------------------------------------------------------------------------------------
-
-
-def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
-    del scores
-    for block in blocks:
-        columns, _ = by_pair(block)
-        if len(columns) > 1:
-            title = charts.label(f"{block.task}/{block.kind} · {block.model}", 60)
-            says = "Spearman's ρ over pairs of answers to distinct wordings. Accuracy of a pair: the mean of both."
-            spec = correlations(columns)
-            yield Figure("Do the notions of agreement agree?", title, says, "Cons_<agreement>", spec)
-
-
-def by_pair(block: Block) -> tuple[dict[str, Floats], Codes]:
-    """Over the ordered pairs of answers to distinct wordings: the values of each agreement, NaN where it has none,
-    and accuracy; and the group of each pair. Columns that are the same everywhere are left out."""
-    rows = len(block.group)
-    columns = {}
-    for name in agreements(block):
-        found = pairs(block, name)
-        chosen = _wordings(block, found)
-        places = (found.i * rows + found.j)[chosen].tolist()
-        columns[name] = dict(zip(places, found.value[chosen].tolist(), strict=True))
-    every = np.array(sorted({place for column in columns.values() for place in column}), dtype=np.int64)
-    values = {name: np.array([column.get(p, np.nan) for p in every.tolist()]) for name, column in columns.items()}
-    if values:
-        values["accuracy"] = (block.right[every // rows] + block.right[every % rows]) / 2
-    varied = {name: v for name, v in values.items() if len(np.unique(v[~np.isnan(v)])) > 1}
-    return varied, block.group[every // rows]
-
-
-def correlations(columns: dict[str, Floats]) -> dict[str, object]:
-    """Spearman's ρ of every two columns, over the places that both have."""
-    from scipy.stats import spearmanr
-
-    names = list(columns)
-    cells = []
-    for n, other in enumerate(names):  # column by column: each begins with a new name, whatever cells are missing
-        for one in names[: n + 1]:
-            both = ~np.isnan(columns[one]) & ~np.isnan(columns[other])
-            a, b = columns[one][both], columns[other][both]
-            if len(a) < 3 or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:
-                continue
-            rho = 1.0 if one == other else float(spearmanr(a, b).statistic)
-            says = f"{one} and {other}: ρ = {rho:.2f}, {len(a):,} pairs"
-            cells.append({"row": charts.label(one), "column": charts.label(other), "value": rho, "says": says})
-    return charts.heat(cells, "", "", scheme="blueorange", domain=(-1, 1), text=".2f")
+MEANINGS = "unwaver.metrics.meanings.pairwise:MEANINGS"

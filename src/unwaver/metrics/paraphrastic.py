@@ -28,15 +28,12 @@ Where buckets have weights that undo how they were drawn:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from unwaver.metrics import charts
 from unwaver.metrics.block import Block, Bools, Metric
-from unwaver.metrics.pareto import Point, consistency_at, pareto
 from unwaver.stats import Floats, Reduce, mean
-from unwaver.types import Figure, Score
 
 PUBLISHED = "paranlu"
 
@@ -218,122 +215,4 @@ def _weighted_consistency(sums: Floats) -> Floats:
     return np.asarray(1 - 2 * _ratio(sums))
 
 
-# --- pictures -----------------------------------------------------------------------------------------------
-
-SHARES = (0.25, 0.5, 0.75)  # curves of constant PVAP
-BINS = 10
-
-
-def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
-    for accuracy, consistency, form in (("A_bucket", "P_C", ""), ("A_corrected", "P_C_corrected", ", corrected")):
-        points = pareto(scores, accuracy, consistency)
-        for relation in dict.fromkeys(p.relation for p in points):
-            own = [p for p in points if p.relation == relation]
-            yield _among_curves(own, charts.label(relation) + form, consistency)
-    for block in blocks:
-        if block.expect == "bucket":
-            yield from _distribution(block)
-
-
-def _among_curves(points: Sequence[Point], title: str, metric: str) -> Figure:
-    says = (
-        "The lowest curve is the least P_C that an accuracy allows; on the others wording makes 25, 50 and 75 % "
-        "of the variance of right and wrong."
-    )
-    if len(points) > 1:
-        says += " Ringed: no other model is better in both."
-    spec = accuracy_and_consistency(points)
-    return Figure("Accuracy against consistency", title, says, metric, spec)
-
-
-def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
-    grid = np.linspace(0, 1, 51)
-    curves = [
-        {"accuracy": float(a), "value": float(consistency_at(a, share)), "share": share, "floor": share == 1.0}
-        for share in (*SHARES, 1.0)
-        for a in grid
-    ]
-    named_at = 0.5
-    ends = [
-        {"accuracy": named_at, "value": consistency_at(named_at, s), "text": f"PVAP {100 * s:.0f} %"}
-        for s in SHARES
-    ]
-    ends.append({"accuracy": named_at, "value": consistency_at(named_at, 1.0), "text": "least P_C"})
-    rows = [
-        {
-            "accuracy": p.accuracy,
-            "value": p.consistency,
-            "front": p.front and len(points) > 1,
-            "colour": charts.label(p.model, 40),
-            "says": charts.label(
-                f"{p.model}: accuracy {charts.percent(p.accuracy)}, P_C {charts.percent(p.consistency)}"
-                + (f", PVAP {charts.percent(p.share)}" if p.share is not None else "")
-                + (", on the front" if p.front and len(points) > 1 else ""),
-                200,
-            ),
-        }
-        for p in points
-    ]
-    x = charts.ACCURACY
-    y = {
-        "field": "value",
-        "type": "quantitative",
-        "axis": charts.share_axis("P_C", values=[0.5, 0.6, 0.7, 0.8, 0.9, 1]),
-        "scale": {"domain": [0.45, 1], "nice": False},
-    }
-    curve = {
-        "data": {"values": curves},
-        "mark": {"type": "line", "color": charts.MUTED, "strokeWidth": 1.2, "aria": False},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "detail": {"field": "share", "type": "nominal"},
-            "strokeDash": {"condition": {"test": "datum.floor", "value": [1, 0]}, "value": [4, 3]},
-        },
-    }
-    named = {
-        "data": {"values": ends},
-        "mark": {"type": "text", "dy": 10, "color": charts.MUTED, "fontSize": 11, "aria": False},
-        "encoding": {"x": x, "y": y, "text": {"field": "text", "type": "nominal"}},
-    }
-    ring = {
-        "transform": [{"filter": "datum.front"}],
-        "mark": {"type": "point", "size": 230, "color": charts.INK, "strokeWidth": 1.5, "aria": False},
-        "encoding": {"x": x, "y": y},
-    }
-    dots = {
-        "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1, "color": charts.COLOURS[0]},
-        "encoding": {"x": x, "y": y, **charts.colour(rows), **charts.SAYS},
-    }
-    return charts.spec([curve, named, ring, dots], rows, height=240)
-
-
-def _distribution(block: Block) -> Iterator[Figure]:
-    values = theta(block)
-    values = values[block.complete & ~np.isnan(values)]
-    if len(values) < 2:
-        return
-    counts = np.bincount(np.minimum((values * BINS + 1e-9).astype(int), BINS - 1), minlength=BINS)
-    rows = [
-        {
-            "from": n / BINS,
-            "to": (n + 1) / BINS,
-            "value": int(count),
-            "says": f"{100 * n // BINS} – {100 * (n + 1) // BINS} % right: {count:,} problems",
-        }
-        for n, count in enumerate(counts)
-    ]
-    x = {
-        "field": "from",
-        "type": "quantitative",
-        "bin": {"binned": True, "step": 1 / BINS},
-        "axis": charts.share_axis("wordings of a problem that were answered right", grid=False),
-    }
-    y = {"field": "value", "type": "quantitative", "axis": {"title": "problems", "tickCount": 5, "format": "~s"}}
-    bars = {
-        "mark": {"type": "bar", "color": charts.GOOD},
-        "encoding": {"x": x, "x2": {"field": "to"}, "y": y, **charts.SAYS},
-    }
-    says = "All on the left or the right: the wording does not matter. In the middle: it decides."
-    title = charts.label(f"{block.task}/{block.kind} · {block.model}", 60)
-    yield Figure("Bucket accuracy", title, says, "P_C", charts.spec([bars], rows, height=160))
+MEANINGS = "unwaver.metrics.meanings.paraphrastic:MEANINGS"

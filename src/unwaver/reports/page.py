@@ -19,11 +19,13 @@ from importlib.resources import files
 from typing import Any
 
 from unwaver import __version__
+from unwaver.meaning import Meaning, meaning_of
 from unwaver.reports import methods
 from unwaver.reports.explorer import MOST_CASES, columns
 from unwaver.reports.pictures import figures_of, inline_svg
+from unwaver.reports.remarks import remarks
 from unwaver.reports.source import Source
-from unwaver.reports.terminal import ARROW, chance_of, count_title, percent, remarks, shown_scores
+from unwaver.reports.terminal import ARROW, chance_of, count_title, percent, shown_scores
 from unwaver.reports.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
 from unwaver.secrets import masked_json
@@ -219,7 +221,7 @@ def _scores(sources: Sequence[Source], several: bool) -> Html:
         "section",
         tag("h2", "Scores"),
         tag("div", tag("table", tag("thead", header), tag("tbody", body), class_="scores"), class_="wide"),
-        tag("p", "↓ lower is better, ↑ higher is better. Chance: were the answers independent. "
+        tag("p", "↓ lower is better, ↑ higher is better. Chance: expected value if answers were independent. "
             "A number leads to how it was computed.", class_="note"),
         tag("ul", [tag("li", _cut(line, 500)) for line in notes], class_="remarks") if notes else "",
         tag("details", tag("summary", f"All {len(every):,} numbers"), _all_scores(every), class_="all"),
@@ -233,7 +235,7 @@ def _row(source: Source, s: Score, several: bool, wide: Sequence[str]) -> Html:
     cells = [
         tag("th", _cut(f"{s.task}/{s.kind}", 80), scope="row"),
         *([tag("td", _cut(f"{s.model} ({s.method})", 80), data_label="model")] if several else []),
-        tag("td", s.metric + ARROW[s.better], data_label="metric"),
+        tag("td", s.metric + ARROW[s.better], data_label="metric", title=_heading(s.metric)),
         tag("td", value, class_="n", data_label="%"),
         tag("td", interval, class_="n", data_label="95 % interval"),
         tag("td", _bar(s), class_="bar"),
@@ -244,6 +246,12 @@ def _row(source: Source, s: Score, several: bool, wide: Sequence[str]) -> Html:
         *[tag("td", f"{getattr(s, c):,}", class_="n", data_label=count_title(c)) for c in wide],
     ]
     return tag("tr", cells)
+
+
+def _heading(metric: str) -> str | None:
+    """ "inconsistency (tau)"; None for a metric that nobody has declared."""
+    meaning = meaning_of(metric)
+    return None if meaning is None else _cut(meaning.heading, 120)
 
 
 def _bar(s: Score) -> Html:
@@ -361,7 +369,7 @@ _EVERY_NUMBER = (
 
 def _how(sources: Sequence[Source], result: Result) -> Html:
     known = methods.used(result.scores)
-    entries = [_method(anchor, method, names) for anchor, method, names in known]
+    entries = [_method(anchor, meaning, names) for anchor, meaning, names in known]
     return tag(
         "section",
         tag("h2", "How was this computed?"),
@@ -373,17 +381,28 @@ def _how(sources: Sequence[Source], result: Result) -> Html:
     )  # fmt: skip
 
 
-def _method(anchor: str, method: methods.Method | None, names: Sequence[str]) -> Html:
-    title = tag("summary", tag("code", ", ".join(names[:8]) + (" …" if len(names) > 8 else "")))
-    if method is None:
+BETTER = {"low": " Lower is better.", "high": " Higher is better.", "": ""}
+
+
+def _method(anchor: str, meaning: Meaning | None, names: Sequence[str]) -> Html:
+    code = tag("code", ", ".join(names[:8]) + (" …" if len(names) > 8 else ""))
+    if meaning is None:
+        title = tag("summary", code)
         text = tag("p", "A metric of another package: its documentation says how it is computed.")
         return tag("details", title, text, id=anchor, class_="method")
+    one = meaning_of(names[0]) if len(names) == 1 else None
+    shown = one or meaning
+    facts = (
+        ("Formula", tag("span", shown.formula, class_="formula") if shown.formula else ""),
+        ("Chance", shown.chance_says),
+        ("From", shown.paper or methods.OURS),
+    )
     parts = [
-        tag("p", method.says),
-        tag("p", tag("b", "Formula "), tag("span", method.formula, class_="formula")),
-        tag("p", tag("b", "From "), method.source),
+        tag("p", shown.says, BETTER[shown.better]),
+        *(tag("p", tag("b", f"{name} "), text) for name, text in facts if text),
         tag("p", tag("a", "The command and the versions that repeat it", href="#repeat")),
     ]
+    title = tag("summary", f"{shown.title} ", code)
     return tag("details", title, parts, id=anchor, class_="method")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from unwaver.meaning import Phrase, context_of, meaning_of
 from unwaver.metrics.missing import in_words
 from unwaver.reports.terminal import chance_of
 from unwaver.reports.terminal import percent as number
@@ -75,7 +76,7 @@ def _is_average(s: Score) -> bool:
 
 
 def verdict(s: Score, result: Result) -> Verdict:
-    s = _of_distinct_pairs(s, result)
+    s = _sentence_of(s, result)
     rate, low, high = _rates(s)
     level = _level(s, rate, low, high)
     subject = _task_name(s.task)
@@ -85,14 +86,15 @@ def verdict(s: Score, result: Result) -> Verdict:
     return Verdict(level, subject, said, _basis(s, rate, low, high), s, rate)
 
 
-def _of_distinct_pairs(s: Score, result: Result) -> Score:
-    """A sentence about pairs of paraphrases (or of repeats) must not count one paired with itself, as P_C does."""
-    if s.metric != "P_C" or s.value is None:
+def _sentence_of(s: Score, result: Result) -> Score:
+    """The score that the sentence is about, where the metric names others for it: a sentence about pairs of
+    paraphrases must not count one paired with itself, as P_C does."""
+    meaning = meaning_of(s.metric)
+    if meaning is None or not meaning.verdict_of or s.value is None:
         return s
-    block = (s.suite, s.task, s.kind, s.model, s.method)
-    same = [o for o in result.scores if (o.suite, o.task, o.kind, o.model, o.method) == block]
-    forms = [o for name in ("P_C_pairs", "P_C_repeats") for o in same if o.metric == name and o.value is not None]
-    return forms[0] if forms else s
+    context = context_of(s, result.scores, result.run)
+    forms = [context.beside(name) for name in meaning.verdict_of]
+    return next((form for form in forms if form is not None and form.value is not None), s)
 
 
 def _rates(s: Score) -> tuple[float | None, float | None, float | None]:
@@ -127,72 +129,6 @@ def _task_name(task: str) -> str:
     return known.get(task, task)
 
 
-# what happens in one unit of what is counted, by metric or kind: (unit, several units, happens, happen)
-_BY_METRIC = {
-    "C_R": ("swap of the two texts", "swaps of the two texts", "changes the answer", "change the answer"),
-    "C_S": ("item", "items", "changes its answer with a mere sign", "change their answer with a mere sign"),
-    "P_C_pairs": (
-        "pair of paraphrases",
-        "pairs of paraphrases",
-        "is right in one wording and wrong in the other",
-        "are right in one wording and wrong in the other",
-    ),
-    "P_C_repeats": (
-        "pair of repeats",
-        "pairs of repeats",
-        "is right once and wrong once",
-        "are right once and wrong once",
-    ),
-    "Cons_lex": ("pair of wordings", "pairs of wordings", "gets different answers", "get different answers"),
-    "Cons_lex_repeat": (
-        "pair of repeats",
-        "pairs of repeats",
-        "gets different answers",
-        "get different answers",
-    ),
-    "r_r": (
-        "right answer",
-        "right answers",
-        "is changed by one of {k} paraphrases",
-        "are changed by one of {k} paraphrases",
-    ),
-    "accuracy": ("answer", "answers", "is wrong", "are wrong"),
-}
-_BY_METRIC["P_C"] = _BY_METRIC["P_C_pairs"]
-_BY_KIND = {
-    "semantic": ("paraphrase", "paraphrases", "changes the answer", "change the answer"),
-    "paraphrase": ("paraphrase", "paraphrases", "changes the answer", "change the answer"),
-    "negational": ("negation", "negations", "leaves the answer as it was", "leave the answer as it was"),
-    "symmetric": ("reversed pair", "reversed pairs", "flips", "flip"),
-    "transitive": (
-        "conclusion",
-        "conclusions",
-        "does not follow from two right answers",
-        "do not follow from two right answers",
-    ),
-    "additive": (
-        "joined text",
-        "joined texts",
-        "loses the answer that both parts had",
-        "lose the answer that both parts had",
-    ),
-    "surface": ("change of mere form", "changes of mere form", "changes the answer", "change the answer"),
-}
-_OTHER = ("group", "groups", "breaks its relation", "break their relation")
-
-
-def _words(s: Score) -> tuple[str, str, str, str]:
-    metric, _, k = s.metric.partition("@")
-    if metric in _BY_METRIC:
-        unit, units, happens, happen = _BY_METRIC[metric]
-        return unit, units, happens.format(k=k), happen.format(k=k)
-    if metric.startswith("Cons_"):
-        unit, units = "pair of answers", "pairs of answers"
-        name = metric.removeprefix("Cons_")
-        return unit, units, f"disagrees ({name})", f"disagree ({name})"
-    return _BY_KIND.get(s.kind.partition("_")[0], _OTHER)
-
-
 def one_in(rate: float) -> tuple[int, int]:
     """A share in numbers that people use: .25 -> (1, 4), .61 -> (3, 5), .29 -> (3, 10), .013 -> (1, 77)."""
     one = (1, max(1, round(1 / rate)))
@@ -205,18 +141,26 @@ def one_in(rate: float) -> tuple[int, int]:
 
 
 def _share_phrase(rate: float, s: Score) -> str:
-    unit, units, happens, happen = _words(s)
-    if s.metric.startswith("Cons_") and s.metric not in _BY_METRIC:
-        name = s.metric.removeprefix("Cons_")
-        return f"answers to the same question agree {number(1 - rate)}\u00a0% on average ({name})"
+    said = _declared(s)
+    if isinstance(said, str):
+        return said.format(value=number(s.value), wrong=number(rate), right=number(1 - rate))
     if rate <= 0:
-        return f"none of {s.counted:,} {units if s.counted != 1 else unit} {happens}"
+        return f"none of {s.counted:,} {said.units if s.counted != 1 else said.unit} {said.happens}"
     if rate >= 1:
-        return f"every {unit} {happens}" if s.counted > 1 else f"the one {unit} {happens}"
+        return f"every {said.unit} {said.happens}" if s.counted > 1 else f"the one {said.unit} {said.happens}"
     hits, of = one_in(rate)
     if hits == of:
-        return f"almost every {unit} {happens}"
-    return f"{hits} in {of} {units} {happens if hits == 1 else happen}"
+        return f"almost every {said.unit} {said.happens}"
+    return f"{hits} in {of} {said.units} {said.happens if hits == 1 else said.happen}"
+
+
+def _declared(s: Score) -> Phrase | str:
+    """What the metric declares; a metric without a sentence of its own is told by its title."""
+    meaning = meaning_of(s.metric)
+    if meaning is None or meaning.verdict is None:
+        title = s.metric if meaning is None else meaning.heading
+        return f"{title.replace('{', '{{').replace('}', '}}')} is {{value}}\u00a0%"
+    return meaning.verdict(s) if callable(meaning.verdict) else meaning.verdict
 
 
 def _remark(s: Score, result: Result, level: Level, rate: float, low: float | None, high: float | None) -> str:

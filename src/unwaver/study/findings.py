@@ -16,10 +16,11 @@ import polars as pl
 
 from unwaver.engine.folder import SCORES, read_scores
 from unwaver.engine.load import read_folder
+from unwaver.meaning import family_of, meaning_of
 from unwaver.metrics.block import block_of
 from unwaver.metrics.score import measured, partition
 from unwaver.models.trained import SUFFIX
-from unwaver.result import LEADING, Result
+from unwaver.result import Result
 from unwaver.stats import Floats, paired
 from unwaver.stats.paired import holm
 from unwaver.study.plan import Condition, Plan
@@ -30,7 +31,6 @@ from unwaver.types import Score
 ALPHA = 0.05
 MARGIN = 0.02  # how much accuracy may be lost: 2 points
 TEST = "test"  # the kind of accuracies on a test set
-METRICS = (*LEADING, "accuracy")
 
 Case = tuple[str, str, str, str]  # suite, task, kind, metric
 
@@ -110,7 +110,14 @@ def findings(plan: Plan, models: Sequence[Model]) -> Findings:
 
 
 def better_of(metric: str) -> str:
-    return "low" if metric == "tau" else "high"
+    meaning = meaning_of(metric)
+    return "high" if meaning is None else meaning.better
+
+
+def _can_lead(metric: str) -> bool:
+    """By a name of its own: rates of different k are never tested against each other."""
+    meaning = family_of(metric)
+    return meaning is not None and meaning.leads is not None and not meaning.is_family
 
 
 # --- means over seeds ---------------------------------------------------------------------------------------
@@ -208,7 +215,7 @@ def _group_values(frame: pl.DataFrame) -> Iterator[tuple[Case, list[tuple[str, s
         told: set[str] = set()  # of two readings of unreadable answers the first is the one that leads
         for found in measured(block, "violate"):
             name, values = found.metric.name, found.mean_of
-            if name in METRICS and name not in told and found.metric.given is None and values is not None:
+            if _can_lead(name) and name not in told and found.metric.given is None and values is not None:
                 told.add(name)
                 yield (block.suite, block.task, block.kind, name), groups, values
 

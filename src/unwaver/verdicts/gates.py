@@ -17,10 +17,10 @@ from unwaver.asking.failures import in_short
 from unwaver.bars import LEADING, Way, check_metrics, fraction, metric_name, read_bar
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import read_toml
+from unwaver.meaning import leading_of
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.missing import in_words, what_to_do
 from unwaver.metrics.score import Measured, accuracy_of, measured, partition
-from unwaver.result import leading_of
 from unwaver.stats import FEWEST as FEWEST_UNITS
 from unwaver.stats.paired import difference
 from unwaver.verdicts.paired_runs import Side, comparable, paired

@@ -19,9 +19,9 @@ from unwaver.engine import folder
 from unwaver.engine.load import read_answers, run_folder
 from unwaver.errors import DataError, UsageError, near
 from unwaver.groups.certify import is_plain
+from unwaver.meaning import leading_of
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.score import Measured, Unreadable, accuracy_of, broken, measured
-from unwaver.result import leading_of
 from unwaver.stats import LEVEL
 from unwaver.stats.paired import difference, holm
 from unwaver.types import Group, Item

@@ -1,0 +1,285 @@
+"""What a metric means: one declaration per metric, read by tables, legends, verdicts, reports, gates and
+`unwaver explain`.
+
+A file of metrics declares its own in `MEANINGS`, beside the function `metrics` that the catalogue names, or says
+in which file they are: "module:MEANINGS". A name may stand for a family: `r_r@<k>` declares r_r@1, r_r@2 …
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache, lru_cache
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+
+from unwaver import registry
+from unwaver.types import Figure, Score
+
+Better = Literal["low", "high", ""]
+_PLACE = re.compile(r"<(\w+)>")
+
+
+class Phrase(NamedTuple):
+    """What happens in one unit of what is counted: Phrase("swap", "swaps", "changes the answer", "change the
+    answer") -> "1 in 4 swaps changes the answer"."""
+
+    unit: str
+    units: str
+    happens: str
+    happen: str
+
+
+class Named(Protocol):
+    """What choosing the leading number needs to know."""
+
+    @property
+    def metric(self) -> str: ...
+    @property
+    def given(self) -> str | None: ...
+    @property
+    def value(self) -> float | None: ...
+
+
+AnyNamed = TypeVar("AnyNamed", bound=Named)
+
+
+@dataclass(frozen=True)
+class Context:
+    """A score where it stands: with the other scores of its suite/task/kind, model and method."""
+
+    score: Score
+    block: Sequence[Score]
+    run: Mapping[str, Any] = field(default_factory=dict)
+    leads: bool = False  # whether the score's metric leads the block
+
+    def beside(self, metric: str) -> Score | None:
+        """The score of another metric in the same block."""
+        return next((s for s in self.block if s.metric == metric), None)
+
+    def value(self, metric: str) -> float | None:
+        found = self.beside(metric)
+        return None if found is None else found.value
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """The declaration of a metric. `name`, `title` and `says` are enough; each other field adds something.
+
+    name       as in scores.json, or of a family: "r_r@<k>"
+    title      in words, without the name: "inconsistency"
+    says       what it measures; the first sentence also stands in the legend of a table
+    formula    how it is computed, in one or two lines
+    better     "low", "high" or "" where neither is
+    paper      where it comes from; empty: unwaver's own, or common knowledge
+    docs       the page that describes it
+    of         the placeholders of a family: a regular expression, or a function that lists the known values
+    examples   names of a family that are worth suggesting
+    leads      the metric can lead a table; of several in a block the one with the lowest number does
+    leads_if   a further condition: leads_if(score, scores of the block)
+    beside     the metrics that stand below it in a table that it leads, where the block has them
+    choose     the same as a function, where that depends on the scores: choose(context) -> names
+    chance     the expected value of answers that say nothing: chance(context)
+    chance_says    what that value is, in words
+    without_gold   what is not known where there are no right answers, in words
+    remark     caveats below the table: remark(context) -> lines; called for every score of the metric
+    figures    figures(blocks, scores) -> Figure, …
+    verdict    a Phrase, or a sentence with {value}, {wrong} or {right} in percent, or a function of the score to
+               either
+    verdict_of     the sentence is about the first of these metrics that has a value, if any
+    """
+
+    name: str
+    title: str
+    says: str
+    formula: str = ""
+    better: Better = ""
+    paper: str = ""
+    docs: str = ""
+    of: Mapping[str, str | Callable[[], Iterable[str]]] = field(default_factory=dict)
+    examples: tuple[str, ...] = ()
+    leads: int | None = None
+    leads_if: Callable[[Named, Sequence[Named]], bool] | None = None
+    beside: tuple[str, ...] = ()
+    choose: Callable[[Context], Iterable[str]] | None = None
+    chance: Callable[[Context], float | None] | None = None
+    chance_says: str = ""
+    without_gold: tuple[str, ...] = ()
+    remark: Callable[[Context], Iterable[str]] | None = None
+    figures: Callable[[Sequence[Any], Sequence[Score]], Iterator[Figure]] | None = None
+    verdict: Phrase | str | Callable[[Score], Phrase | str] | None = None
+    verdict_of: tuple[str, ...] = ()
+
+    @property
+    def is_family(self) -> bool:
+        return _PLACE.search(self.name) is not None
+
+    @property
+    def heading(self) -> str:
+        """ "inconsistency (tau)" """
+        return f"{self.title} ({self.name})"
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of `says`, without its full stop."""
+        return re.split(r"\.(?=\s|$)", self.says, maxsplit=1)[0]
+
+    def values_in(self, name: str) -> dict[str, str] | None:
+        """What stands in the placeholders: "r_r@5" -> {"k": "5"}; None where the name is of another metric."""
+        if name == self.name:
+            return {}
+        found = self._pattern.fullmatch(name) if self.is_family else None
+        return None if found is None else found.groupdict()
+
+    def knows(self, name: str) -> bool:
+        """Whether this is the name of a metric that can exist: Cons_rouge1, but not Cons_rogue1."""
+        values = self.values_in(name)
+        if values is None:
+            return False
+        return all(v in self.of[k]() for k, v in values.items() if callable(self.of.get(k)))  # type: ignore[operator]
+
+    def names(self) -> list[str]:
+        """Names to suggest: its own, or of a family the examples and those with a known value."""
+        if not self.is_family:
+            return [self.name]
+        places = _PLACE.findall(self.name)
+        known = self.of.get(places[0])
+        listed = [self.filled({places[0]: v}).name for v in known()] if callable(known) else []
+        return [*self.examples, *(listed if len(places) == 1 else ())]
+
+    def filled(self, values: Mapping[str, str]) -> Meaning:
+        """One member of a family: filled({"k": "5"}) has the name r_r@5, and 5 for <k> in every text."""
+        if not values:
+            return self
+        return replace(self, **{f.name: _filled(getattr(self, f.name), values) for f in fields(self)})
+
+    @property
+    def _pattern(self) -> re.Pattern[str]:
+        of = tuple((k, v if isinstance(v, str) else r"[\w-]+?") for k, v in self.of.items())
+        return _compiled(self.name, of)
+
+
+@lru_cache(maxsize=1000)
+def _compiled(name: str, of: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+    parts = _PLACE.split(name)  # text, placeholder, text, …
+    named = dict(of)
+    return re.compile(
+        "".join(
+            f"(?P<{part}>{named.get(part, '.+?')})" if n % 2 else re.escape(part) for n, part in enumerate(parts)
+        )
+    )
+
+
+def _filled(value: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return _PLACE.sub(lambda found: values.get(found[1], found[0]), value)
+    if isinstance(value, Phrase):
+        return Phrase(*(_filled(part, values) for part in value))
+    if isinstance(value, tuple):
+        return tuple(_filled(part, values) for part in value)
+    return value
+
+
+# --- every declaration --------------------------------------------------------------------------------------
+
+
+def meanings() -> tuple[Meaning, ...]:
+    """Every declaration, those of other packages first; of two with one name the built-in one counts."""
+    return _declared(tuple(registry.names("metrics").items())).all
+
+
+def undeclared() -> tuple[str, ...]:
+    """Entries of other packages that declare nothing: nobody knows which metrics they have."""
+    return _declared(tuple(registry.names("metrics").items())).silent
+
+
+class _Declared(NamedTuple):
+    all: tuple[Meaning, ...]
+    silent: tuple[str, ...]
+    by_name: Mapping[str, Meaning]
+    families: tuple[Meaning, ...]  # the most specific first
+
+
+@cache
+def _declared(entries: tuple[tuple[str, str], ...]) -> _Declared:
+    found: dict[str, Meaning] = {}
+    silent = []
+    for name, _ in entries:
+        own = registry.beside("metrics", name, "MEANINGS") or ()
+        if isinstance(own, str):
+            module, _, attribute = own.partition(":")
+            own = getattr(importlib.import_module(module), attribute)
+        if not own:
+            silent.append(name)
+        found |= {meaning.name: meaning for meaning in own}
+    families = [m for m in found.values() if m.is_family]
+    families.sort(key=lambda m: -len(_PLACE.sub("", m.name)))
+    return _Declared(tuple(found.values()), tuple(silent), found, tuple(families))
+
+
+def family_of(metric: str) -> Meaning | None:
+    """The declaration that a metric falls under, as it was written: r_r@<k> for r_r@5."""
+    return _family_of(tuple(registry.names("metrics").items()), metric)
+
+
+@lru_cache(maxsize=10_000)
+def _family_of(entries: tuple[tuple[str, str], ...], metric: str) -> Meaning | None:
+    declared = _declared(entries)
+    if metric in declared.by_name:
+        return declared.by_name[metric]
+    return next((m for m in declared.families if m.values_in(metric) is not None), None)
+
+
+def meaning_of(metric: str) -> Meaning | None:
+    """The declaration of a metric, with the values of its name in its texts."""
+    found = family_of(metric)
+    return None if found is None else found.filled(found.values_in(metric) or {})
+
+
+def is_known(metric: str) -> bool:
+    found = family_of(metric)
+    return found is not None and found.knows(metric)
+
+
+def known_names() -> list[str]:
+    return list(dict.fromkeys(name for meaning in meanings() for name in meaning.names()))
+
+
+# --- which number leads -------------------------------------------------------------------------------------
+
+
+def leading_of(block: Sequence[AnyNamed]) -> AnyNamed:
+    """The number that a row of the short table shows: the first by rank whose condition is met."""
+    best: tuple[int, AnyNamed] | None = None
+    for s in block:
+        meaning = family_of(s.metric) if s.given is None else None
+        if meaning is None or meaning.leads is None or (best and best[0] <= meaning.leads):
+            continue
+        if meaning.leads_if is None or meaning.leads_if(s, block):
+            best = meaning.leads, s
+    return best[1] if best else block[0]
+
+
+def if_measured(score: Named, block: Sequence[Named]) -> bool:
+    """For `leads_if`: the metric leads where it has a value."""
+    del block
+    return score.value is not None
+
+
+def contexts(scores: Sequence[Score], run: Mapping[str, Any]) -> list[Context]:
+    """Each score with its block, in the order of the scores."""
+    blocks: dict[tuple[str, ...], list[Score]] = {}
+    for s in scores:
+        blocks.setdefault(block_key(s), []).append(s)
+    leads = {key: leading_of(block).metric for key, block in blocks.items()}
+    return [Context(s, blocks[block_key(s)], run, s.metric == leads[block_key(s)]) for s in scores]
+
+
+def context_of(score: Score, scores: Sequence[Score], run: Mapping[str, Any]) -> Context:
+    """One score with its block; whether it leads is left open."""
+    return Context(score, [s for s in scores if block_key(s) == block_key(score)], run)
+
+
+def block_key(s: Score) -> tuple[str, ...]:
+    return s.suite, s.task, s.kind, s.model, s.method

@@ -1,0 +1,168 @@
+"""What the metrics of `unwaver.metrics.fooling` mean, and their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unwaver.meaning import Meaning, Named, Phrase
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block
+from unwaver.metrics.papers import SENSITIVITY
+from unwaver.types import Figure, Score
+
+
+def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
+    del blocks
+    own = [s for s in scores if not s.task.startswith("average") and not s.model.startswith("average")]
+    yield from _over_k(own)
+    divergence = {f"{name}_{state}": state for name in ("js", "ks") for state in ("unflipped", "flipped")}
+    sigma = {"sigma_original": "original", "sigma_unflipped": "unflipped", "sigma_flipped": "flipped"}
+    family = "Flipped and unflipped variants"
+    for title, metric, states, axis in (
+        ("Jensen–Shannon divergence", "js_flipped", {k: v for k, v in divergence.items() if k[0] == "j"}, "bits"),
+        (
+            "Kolmogorov–Smirnov distance",
+            "ks_flipped",
+            {k: v for k, v in divergence.items() if k[0] == "k"},
+            "distance",
+        ),
+        ("Spread of the probabilities", "sigma_flipped", sigma, "σ"),
+    ):
+        says = "Of the probabilities on original and variant, where the answer stayed and where it changed."
+        if metric == "sigma_flipped":
+            says = "Standard deviation of the class probabilities. Greater is surer."
+        found = [s for name in states for s in charts.chosen(own, name)]
+        if found:
+            yield Figure(family, title, says, metric, _by_set(found, states, axis))
+
+
+def _by_set(found: Sequence[Score], states: dict[str, str], axis: str) -> dict[str, object]:
+    names = charts.names_of(found)
+    rows = charts.rows_of(found, name=lambda s: names[charts.block_key(s)], colour=lambda s: states[s.metric])
+    for row, s in zip(rows, found, strict=True):
+        row["says"] = f"{row['name']}, {row['colour']}: {s.metric} {s.value:.3f}"
+    return charts.bars(rows, "", axis, format="~g")
+
+
+def _over_k(scores: Sequence[Score]) -> Iterator[Figure]:
+    for name, title, says in (
+        ("r_r", "Relaxed", "Share of right answers that some of k paraphrases changes."),
+        ("r_s", "Strict", "Share of right answers that some of k paraphrases turns into their opposite."),
+    ):
+        found = charts.chosen(scores, *dict.fromkeys(s.metric for s in scores if s.metric.startswith(f"{name}@")))
+        if len({s.metric for s in found}) < 2:
+            continue
+        names = charts.names_of(found)
+        shown = list(dict.fromkeys(names.values()))[: charts.MOST_SERIES]
+        rows = charts.rows_of(
+            found, x=lambda s: int(s.metric.partition("@")[2]), colour=lambda s, n=names: n[charts.block_key(s)]
+        )
+        rows = [row for row in rows if row["colour"] in shown]
+        ticks = sorted({row["x"] for row in rows})
+        spec = charts.lines(rows, "k paraphrases", f"{name}@k", ticks=ticks)
+        yield Figure("Fooling rate over k", title, says, f"{name}@<k>", spec)
+
+
+# --- what they mean --------------------------------------------------------------------------------------
+
+_DOCS = "docs/sensitivity.md#the-numbers"
+_K = {"k": r"[1-9]\d*"}
+
+
+def _with_the_most_variants(score: Named, block: Sequence[Named]) -> bool:
+    """The last k is the one of the protocol."""
+    rates = [s for s in block if s.metric.startswith("r_r@") and s.given is None]
+    return rates[-1] is score
+
+
+_STATES = {
+    "flipped": "certified paraphrases that change the answer",
+    "unflipped": "certified paraphrases that leave the answer",
+    "original": "originals answered right",
+}
+_OF_PAIRS = {
+    "js": (
+        "Jensen–Shannon divergence",
+        "How far the class probabilities move from the original to the paraphrase, in bits",
+        "½D(P‖M) + ½D(Q‖M), base 2",
+    ),
+    "ks": (
+        "Kolmogorov–Smirnov distance",
+        "Distance between the probabilities of the original's label on originals and on paraphrases",
+        "greatest distance of the two distribution functions",
+    ),
+    "embedding_distance": (
+        "embedding distance",
+        "Distance between the sentence embeddings of original and paraphrase",
+        "1 − cosine of mean-pooled embeddings",
+    ),
+    "overlap_exact": (
+        "word overlap",
+        "Share of words that original and paraphrase have in common",
+        "twice the words in common / words of both; lower case, no punctuation",
+    ),
+    "overlap_fuzzy": (
+        "fuzzy word overlap",
+        "Similarity of the words of original and paraphrase",
+        "1 − lexical distance: words matched one to one, each pair by the letters in common",
+    ),
+    "length": ("length", "Words in the paraphrase", "number of words"),
+    "sigma": (
+        "spread of the class probabilities",
+        "How sure the model is: the standard deviation of its class probabilities",
+        "σ = population standard deviation of the class probabilities; at most 0.471 for three classes",
+    ),
+}
+
+_AT_K = "@k = 1 − C(m − f, k) / C(m, k) for an item with m paraphrases, f of them {}; mean over items"
+
+MEANINGS = (
+    Meaning(
+        "r_r@<k>",
+        title="relaxed fooling rate, k = <k>",
+        says="Share of right answers that at least one of <k> certified paraphrases changes. It grows with the "
+        "number of paraphrases: never compare rates of different k.",
+        formula=_AT_K.format("changing the label"),
+        better="low",
+        paper=SENSITIVITY,
+        docs=_DOCS,
+        of=_K,
+        examples=("r_r@1", "r_r@5"),
+        leads=10,
+        leads_if=_with_the_most_variants,
+        beside=("r_s@<k>", "r_r@1", "r_s@1"),
+        without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
+        figures=figures,
+        verdict=Phrase(
+            "right answer",
+            "right answers",
+            "is changed by one of <k> paraphrases",
+            "are changed by one of <k> paraphrases",
+        ),
+    ),
+    Meaning(
+        "r_s@<k>",
+        title="strict fooling rate, k = <k>",
+        says="Share of right answers that at least one of <k> certified paraphrases turns into the opposite "
+        "label; for neutral, which has no opposite, any change counts. It grows with the number of paraphrases.",
+        formula=_AT_K.format("giving the opposite label"),
+        better="low",
+        paper=SENSITIVITY,
+        docs=_DOCS,
+        of=_K,
+        examples=("r_s@1", "r_s@5"),
+    ),
+    *[
+        Meaning(
+            f"{name}_{state}",
+            title=f"{title}, {state if state == 'original' else f'{state} paraphrases'}",
+            says=f"{says}. Averaged over {where}.",
+            formula=formula,
+            paper=SENSITIVITY,
+            docs=_DOCS,
+        )
+        for name, (title, says, formula) in _OF_PAIRS.items()
+        for state, where in _STATES.items()
+        if state != "original" or name == "sigma"
+    ],
+)

@@ -1,0 +1,255 @@
+"""What the metrics of `unwaver.metrics.pairwise` mean, and their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from unwaver import registry
+from unwaver.meaning import AnyNamed, Context, Meaning, Named
+from unwaver.metrics import charts
+from unwaver.metrics.block import Block, Codes
+from unwaver.metrics.pairwise import LOW, agreements, of_wordings, pairs
+from unwaver.metrics.papers import GENERATION
+from unwaver.stats import Floats
+from unwaver.types import Figure, Score
+
+
+def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
+    del scores
+    for block in blocks:
+        columns, _ = by_pair(block)
+        if len(columns) > 1:
+            title = charts.label(f"{block.task}/{block.kind} · {block.model}", 60)
+            says = "Spearman's ρ over pairs of answers to distinct wordings. Accuracy of a pair: the mean of both."
+            spec = correlations(columns)
+            yield Figure("Do the notions of agreement agree?", title, says, "Cons_<agreement>", spec)
+
+
+def by_pair(block: Block) -> tuple[dict[str, Floats], Codes]:
+    """Over the ordered pairs of answers to distinct wordings: the values of each agreement, NaN where it has none,
+    and accuracy; and the group of each pair. Columns that are the same everywhere are left out."""
+    rows = len(block.group)
+    columns = {}
+    for name in agreements(block):
+        found = pairs(block, name)
+        chosen = of_wordings(block, found)
+        places = (found.i * rows + found.j)[chosen].tolist()
+        columns[name] = dict(zip(places, found.value[chosen].tolist(), strict=True))
+    every = np.array(sorted({place for column in columns.values() for place in column}), dtype=np.int64)
+    values = {name: np.array([column.get(p, np.nan) for p in every.tolist()]) for name, column in columns.items()}
+    if values:
+        values["accuracy"] = (block.right[every // rows] + block.right[every % rows]) / 2
+    varied = {name: v for name, v in values.items() if len(np.unique(v[~np.isnan(v)])) > 1}
+    return varied, block.group[every // rows]
+
+
+def correlations(columns: dict[str, Floats]) -> dict[str, object]:
+    """Spearman's ρ of every two columns, over the places that both have."""
+    from scipy.stats import spearmanr
+
+    names = list(columns)
+    cells = []
+    for n, other in enumerate(names):  # column by column: each begins with a new name, whatever cells are missing
+        for one in names[: n + 1]:
+            both = ~np.isnan(columns[one]) & ~np.isnan(columns[other])
+            a, b = columns[one][both], columns[other][both]
+            if len(a) < 3 or len(np.unique(a)) < 2 or len(np.unique(b)) < 2:
+                continue
+            rho = 1.0 if one == other else float(spearmanr(a, b).statistic)
+            says = f"{one} and {other}: ρ = {rho:.2f}, {len(a):,} pairs"
+            cells.append({"row": charts.label(one), "column": charts.label(other), "value": rho, "says": says})
+    return charts.heat(cells, "", "", scheme="blueorange", domain=(-1, 1), text=".2f")
+
+
+# --- what they mean --------------------------------------------------------------------------------------
+
+_DOCS = "docs/text.md#the-numbers"
+
+
+def _agreement_names() -> Iterable[str]:
+    return registry.names("agreements")
+
+
+def _scorer_names() -> Iterable[str]:
+    """References are read as they are, or a model rates; --scorer NAME=MODEL can give it another name."""
+    return "contains", "rouge1", *registry.names("scorers")
+
+
+def means_of(block: Sequence[AnyNamed]) -> list[AnyNamed]:
+    """The means of agreement that a block of free text has: Cons_rouge1, not Cons_rouge1@0.5."""
+    names = {s.metric for s in block}
+    return [s for s in block if s.metric.startswith("Cons_") and f"{s.metric}_questions" in names]
+
+
+def _of_free_text(score: Named, block: Sequence[Named]) -> bool:
+    return score in means_of(block)
+
+
+def _beside(context: Context) -> Iterator[str]:
+    """Every agreement: its mean, its share at the threshold where that is another number, and its repeats; then
+    how many answers are alike, and how many are right."""
+    for mean in means_of(context.block):
+        yield mean.metric
+        shares = (s for s in context.block if s.metric.startswith(f"{mean.metric}@"))
+        yield from (s.metric for s in shares if s.value != mean.value)
+        yield f"{mean.metric}_repeat"
+    yield "majority_share"
+    names = (s.metric for s in context.block)
+    yield from (name for name in names if name.startswith("accuracy_") and name != "accuracy_variants")
+
+
+def _about_sets(context: Context) -> Iterator[str]:
+    """How many different things were said, which is not a share."""
+    s, entropy = context.score, context.beside("cluster_entropy")
+    if s.value is not None and entropy is not None and entropy.value is not None:
+        yield (
+            f"{s.task}/{s.kind} ({s.method}): the answers to a question say {_plain(s)} different things "
+            f"(clusters), {_plain(entropy)} bits (cluster_entropy), over {s.counted:,} questions"
+        )
+
+
+def _plain(s: Score) -> str:
+    interval = "" if s.low is None or s.high is None else f" [{s.low:.2f} – {s.high:.2f}]"
+    return f"{s.value:.2f}{interval}"
+
+
+_AGREEMENT = {"agreement": _agreement_names}
+_FAMILY = (
+    Meaning(
+        "Cons_<agreement>",
+        title="agreement of answers by <agreement>",
+        says="Mean agreement of answers to different wordings of one question, measured by <agreement>. "
+        "Empty answers are dropped; a question with fewer than two does not apply.",
+        formula="mean of f(y_i, y_j) over ordered pairs i ≠ j of answers to distinct wordings, by question, then "
+        "over questions",
+        better="high",
+        paper=GENERATION,
+        docs=_DOCS,
+        of=_AGREEMENT,
+        leads=20,
+        leads_if=_of_free_text,
+        beside=("Cons_<agreement>@<t>", "Cons_<agreement>_repeat", "majority_share", "accuracy_<scorer>"),
+        choose=_beside,
+        without_gold=("accuracy",),
+        figures=figures,
+        verdict="answers to the same question agree {right}\u00a0% on average (<agreement>)",
+    ),
+    Meaning(
+        "Cons_<agreement>@<t>",
+        title="share of answer pairs at <agreement> ≥ <t>",
+        says="Share of pairs of answers to distinct wordings whose <agreement> value is at least <t>.",
+        formula="mean of [f(y_i, y_j) ≥ <t>] over ordered pairs i ≠ j, by question, then over questions",
+        better="high",
+        paper=GENERATION,
+        docs=_DOCS,
+        of={**_AGREEMENT, "t": r"[01]?\.?\d+"},
+    ),
+    Meaning(
+        "Cons_<agreement>_repeat",
+        title="agreement of repeats by <agreement>",
+        says="Mean agreement of repeated answers to one wording, measured by <agreement>: sampling noise.",
+        formula="mean of f over ordered pairs of repeats of one wording, by question, then over questions",
+        better="high",
+        paper=f"{GENERATION}; among repeats: unwaver",
+        docs=_DOCS,
+        of=_AGREEMENT,
+    ),
+    Meaning(
+        "Cons_<agreement>_questions",
+        title="agreement of the questions by <agreement>",
+        says="Mean agreement of the wordings of a question themselves, measured by <agreement>.",
+        formula="mean of f over ordered pairs of distinct wordings, by question, then over questions",
+        better="high",
+        paper=GENERATION,
+        docs=_DOCS,
+        of=_AGREEMENT,
+    ),
+    Meaning(
+        "Cons_<agreement>_accurate",
+        title="agreement of accurate answers by <agreement>",
+        says="Mean agreement of the accurate answers to one question, measured by <agreement>. A question with "
+        "fewer than two accurate answers does not apply; the value can exceed the one over all answers.",
+        formula="mean of f over ordered pairs of accurate answers, by question, then over questions",
+        better="high",
+        paper=GENERATION,
+        docs=_DOCS,
+        of=_AGREEMENT,
+    ),
+    Meaning(
+        "Cons_<agreement>_joint",
+        title="share of answer pairs that agree by <agreement> and are accurate",
+        says="Share of pairs of answers that agree by <agreement> and are both accurate.",
+        formula="mean of [pair agrees at the threshold, both accurate] over ordered pairs, by question, then over "
+        "questions",
+        better="high",
+        paper=f"{GENERATION}; this form: unwaver",
+        docs=_DOCS,
+        of=_AGREEMENT,
+    ),
+)
+# where less of it is better, an agreement is a disagreement
+_OF_LOW = {
+    "": "contradiction between answers",
+    "@<t>": "share of answer pairs at contradict ≥ <t>",
+    "_repeat": "contradiction between repeats",
+    "_questions": "contradiction between the questions",
+    "_accurate": "contradiction between accurate answers",
+    "_joint": "share of answer pairs that do not contradict each other and are accurate",
+}
+
+MEANINGS = (
+    *_FAMILY,
+    *[
+        replace(
+            meaning.filled({"agreement": low}),
+            title=_OF_LOW[meaning.name.removeprefix("Cons_<agreement>")],
+            says=meaning.says.replace("Mean agreement of", "Mean probability of contradiction between")
+            .replace(", measured by <agreement>", "")
+            .replace("agree by <agreement>", "do not contradict each other")
+            .replace("<agreement>", low),
+            better="high" if meaning.name.endswith("_joint") else "low",
+        )
+        for low in LOW
+        for meaning in _FAMILY
+    ],
+    Meaning(
+        "accuracy_<scorer>",
+        title="accuracy by <scorer>",
+        says="Share of all answers that are right by <scorer>. rouge1: closer to a true reference than to every "
+        "false one; contains: the answer contains a right answer; others: a model says so.",
+        formula="right answers / answers, originals and variants",
+        better="high",
+        paper=GENERATION,
+        docs=_DOCS,
+        of={"scorer": _scorer_names},
+    ),
+    Meaning(
+        "clusters",
+        title="number of different answers",
+        says="How many different things the answers to a question say. Answers that entail each other "
+        "say the same.",
+        formula="number of sets of answers connected by bidirectional entailment; mean over questions",
+        docs=_DOCS,
+        remark=_about_sets,
+    ),
+    Meaning(
+        "cluster_entropy",
+        title="entropy of different answers",
+        says="How evenly the answers to a question spread over the different things they say, in bits.",
+        formula="−Σ p·log₂ p, p the share of answers in each set; mean over questions",
+        better="low",
+        docs=_DOCS,
+    ),
+    Meaning(
+        "majority_share",
+        title="share of the most frequent answer",
+        says="Share of the answers to a question that say the most frequent thing. With an NLI model "
+        "(--agree bidirectional), answers that entail each other say the same.",
+        formula="size of the largest set of answers / answers; mean over questions",
+        better="high",
+        docs=_DOCS,
+    ),
+)

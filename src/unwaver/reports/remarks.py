@@ -1,0 +1,150 @@
+"""What must be said beside the numbers: caveats of a metric, constant predictors, missing answers, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from unwaver.asking.failures import from_records, in_words
+from unwaver.meaning import contexts, family_of
+from unwaver.metrics import missing
+from unwaver.result import Result
+from unwaver.text.shown import percent
+from unwaver.types import Score
+
+
+def remarks(result: Result) -> list[str]:
+    """Lines below a table."""
+    leading = result.leading()
+    return [
+        *_about_constants(result),
+        *_of_metrics(result),
+        *_about_variants(result),
+        *_about_agreements(result),
+        *_about_seen(result),
+        *_about_gold(leading),
+        *_about_failures(result, leading),
+        *missing.lines(result),
+        *_about_groups_not_asked(result, leading),
+        *_notes(result.run.get("notes", {})),
+    ]
+
+
+def _about_constants(result: Result) -> list[str]:
+    constant: dict[str, dict[str, None]] = {}
+    for s in result.scores:
+        if "constant" in s.flags:
+            constant.setdefault(s.model, {})[s.task] = None
+    return [
+        f"{model} gives one and the same answer on all of {', '.join(tasks)}: consistent, but not by understanding"
+        for model, tasks in constant.items()
+    ]
+
+
+def _of_metrics(result: Result) -> Iterator[str]:
+    """What the declarations of the metrics say."""
+    for context in contexts(result.scores, result.run):
+        meaning = family_of(context.score.metric)
+        if meaning is not None and meaning.remark is not None:
+            yield from meaning.remark(context)
+
+
+def _about_gold(leading: Sequence[Score]) -> list[str]:
+    """What cannot be computed because the right answers are not known."""
+    without = [s for s in leading if s.accuracy is None and s.groups > s.missing + s.not_needed]
+    meanings = [meaning for s in without if (meaning := family_of(s.metric)) is not None]
+    lost = list(dict.fromkeys(name for meaning in meanings for name in meaning.without_gold))
+    if not lost:
+        return []
+    *first, last = lost
+    listed = f"{', '.join(first)}{',' * (len(first) > 1)} or {last}" if first else last
+    return [f"Without gold labels nothing can be said of {listed}."]
+
+
+def _about_failures(result: Result, leading: Sequence[Score]) -> list[str]:
+    lines = []
+    if failed := sum(s.failed for s in leading):
+        again = " The same command asks them again." if result.folder else ""
+        groups = "group" if failed == 1 else "groups"
+        lines.append(f"{failed:,} {groups} could not be scored: calls failed.{again}")
+    return lines + in_words(from_records(result.run.get("failures")))
+
+
+def _about_groups_not_asked(result: Result, leading: Sequence[Score]) -> list[str]:
+    lines = []
+    not_needed = sum(s.not_needed for s in leading)
+    if not_asked := sum(s.not_asked for s in leading) - not_needed:
+        lines.append(f"{not_asked:,} groups could not be scored: not every item was asked or answered.")
+    if until := result.run.get("until"):
+        from unwaver.asking.until import as_lines
+
+        lines += as_lines(until)
+    elif not_needed:
+        lines.append(f"{not_needed:,} groups were not asked: a verdict was certain without them.")
+    return lines
+
+
+def _about_agreements(result: Result) -> list[str]:
+    """What was not compared, and how sure those are of themselves who were asked in words."""
+    lines = []
+    for told in result.run.get("agreements", ()):
+        name = f"{told['name']} ({told['model']})" if told["model"] else told["name"]
+        if lost := sum(told.get(why, 0) for why in ("failed", "refused", "cut")):
+            lines.append(
+                f"{name}: {lost:,} of {told['pairs']:,} pairs were not compared ({missing.in_words(told)})"
+            )
+        if told["not_told"]:
+            lines.append(f"{name}: no value for {told['not_told']:,} of {told['answer_pairs']:,} pairs of answers")
+        if told["name"] == "judge" and told["own_consistency"] is not None:
+            low, high = told["own_interval"]
+            lines.append(
+                f"{name} says the same in both orders of {percent(told['own_consistency'])} % "
+                f"[{percent(low)} – {percent(high)}] of {told['own_pairs']:,} pairs of answers"
+            )
+    for told in result.run.get("scorers", ()):
+        if lost := sum(told[why] for why in ("failed", "refused", "cut")):
+            why = missing.in_words(told)
+            lines.append(
+                f"{told['name']} ({told['model']}): no verdict in {lost:,} of {told['asked']:,} cases ({why})"
+            )
+    return lines
+
+
+def _about_variants(result: Result) -> list[str]:
+    """How the variants were certified, and what wrong ones among them would do to the numbers."""
+    from unwaver.asking.audit import as_text
+
+    lines = [
+        f"{found['case']} ({found['model']}): {as_text(found)}" for found in result.run.get("certification", ())
+    ]
+    for s in result.leading():
+        if s.epsilon:
+            lines.append(
+                f"{s.suite}/{s.task}/{s.kind}: if {percent(s.epsilon)} % of the variants are wrong, {s.metric} on "
+                f"the right ones lies between {percent(s.bound_low)} and {percent(s.bound_high)} %"
+            )
+    return lines
+
+
+def _about_seen(result: Result) -> list[str]:
+    """Groups that a model was trained on say nothing of what it does with others."""
+    apart: dict[str, list[str]] = {}
+    for s in result.leading():
+        if "seen_in_training" in s.flags:
+            apart.setdefault(s.model, []).append(f"{s.task}/{s.kind}")
+    return [
+        f"{', '.join(names)}: groups with a text that {model} was trained on, scored apart (seen_in_training)"
+        for model, names in apart.items()
+    ]
+
+
+def _notes(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each note once, with all that it is about: {"a/b/c": [x], "a/b/d": [x]} -> "a/b: x"."""
+    about: dict[str, list[str]] = {}
+    for name, said in notes.items():
+        for note in said:
+            about.setdefault(note, []).append(name)
+    lines = []
+    for note, names in about.items():
+        shared = "/".join(p[0] for p in zip(*(n.split("/") for n in names), strict=False) if len(set(p)) == 1)
+        lines.append(f"{shared or ', '.join(names)}: {note}")
+    return lines
