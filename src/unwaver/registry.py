@@ -150,6 +150,14 @@ def with_options(text: str) -> tuple[str, dict[str, str]]:
     return first, {key.strip(): value for key, _, value in (option.partition("=") for option in options)}
 
 
+def takes_value(function: Any) -> tuple[bool, bool]:
+    """Whether a function takes a value, and whether it needs one: `json(path="")` -> (True, False)."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    needs = any(p.default is p.empty for p in parameters if p.kind in kinds)
+    return any(p.kind in (*kinds, p.VAR_POSITIONAL) for p in parameters), needs
+
+
 def accepted(function: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the given options that the function takes; None means not given."""
     parameters = inspect.signature(function).parameters

@@ -16,7 +16,6 @@ cut off first; one without an end is unreadable as a whole. Label words are read
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -46,9 +45,8 @@ def reader(spec: str) -> Reader:
     known = registry.names("readers")
     if name not in known:
         raise _unknown(name, spec, known)
-    parameters = inspect.signature(registry.find("readers", name)).parameters.values()
-    needs = any(p.default is p.empty for p in parameters)
-    if bool(rest) != bool(colon) or (colon and not parameters) or (needs and not rest):
+    takes, needs = registry.takes_value(registry.find("readers", name))
+    if bool(rest) != bool(colon) or (colon and not takes) or (needs and not rest):
         raise _unknown(name, spec, known)
     read = registry.call("readers", name, Callable, *([rest] if colon else []))
     return _guarded(registry.guarded("readers", name, read, str | None))

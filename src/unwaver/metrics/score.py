@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -105,7 +105,7 @@ def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
 
 def _metrics(block: Block) -> Iterator[Metric]:
     for name in registry.names("metrics"):
-        yield from registry.find("metrics", name)(block)
+        yield from registry.call("metrics", name, Iterable, block)
 
 
 def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:

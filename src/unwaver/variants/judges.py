@@ -10,7 +10,6 @@ Equal texts are never candidates. Judges that need no model speak when the group
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -60,10 +59,9 @@ def parse_judge(text: str) -> Judge:
     known = registry.names("judges")
     if kind not in known:
         raise UsageError(f"unknown judge {text!r}", hint=f"{near(kind, known)}; for example {_EXAMPLES}")
-    parameters = list(inspect.signature(registry.find("judges", kind)).parameters.values())
-    needs = any(p.default is p.empty for p in parameters)
-    if bool(value) != bool(equals) or (value and not parameters) or (needs and not value):
-        why = "it needs a value after the =" if parameters else "it takes no value"
+    takes, needs = registry.takes_value(registry.find("judges", kind))
+    if bool(value) != bool(equals) or (value and not takes) or (needs and not value):
+        why = "it needs a value after the =" if takes else "it takes no value"
         raise UsageError(f"unknown judge {text!r}: {why}", hint=f"for example {_EXAMPLES}")
     return _guarded(kind, registry.call("judges", kind, Judge, *([value] if value else [])))
 
