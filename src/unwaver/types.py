@@ -108,10 +108,7 @@ class Model(Protocol):
     `deterministic` is a guarantee: the same request always gets the same answer. Such a model is asked once for
     all replicates. A server at temperature 0 does not guarantee it.
 
-    A model may have more: `check(requests)` raises before anything is asked, `count_tokens(requests)` knows the
-    size of prompts, `answered_before(yes)` is told whether the store has answers of it, `decoding` says how tokens
-    are chosen, and `writer` is a model with the method and settings in which requests without choices are
-    answered, where these differ.
+    What a model may have beyond this minimum is listed in unwaver.models.parts.
     """
 
     @property

@@ -18,6 +18,7 @@ from uuid import uuid4
 from unwaver.answers.store import Store
 from unwaver.asking.claims import Claims
 from unwaver.asking.purse import Budget, Ledger, Purse, Spent
+from unwaver.models.parts import Parts
 from unwaver.models.ways import way_of
 from unwaver.types import Answer, Group, Item, Model, Request
 
@@ -130,13 +131,12 @@ class Asker:
         """
         wanted = plan.requests.keys() if only is None else only
         known = self.store.answered(wanted)
-        if tell := getattr(model, "answered_before", None):
+        if tell := Parts(model).answered_before:
             tell(bool(known or self.store.answered(plan.requests.keys() - wanted)))
         progress(len(known))
         groups = _fresh(plan, wanted - known)
         waves: Any = self.claims.waves(groups, model, progress) if self.claims else _waves(groups)
-        if hasattr(model, "meter"):
-            model.meter = self._purse.try_again if self.budget.max_cost is not None else None
+        Parts(model).meter = self._purse.try_again if self.budget.max_cost is not None else None
         with closing(waves):
             for wave in waves:
                 remaining = wave
@@ -177,7 +177,7 @@ class Asker:
         cost = self.budget.cost(tokens_in, tokens_out)
         if answer.usage is None:
             # tries that a server may bill have been counted one by one, where the model tells of them
-            cost = 0.0 if answer.error is not None and getattr(model, "meter", None) is not None else worst
+            cost = 0.0 if answer.error is not None and Parts(model).meter is not None else worst
         self._purse.settle(worst, cost)
         if self.budget.max_cost is not None and cost > worst * (1 + 1e-9):
             self.is_over = True
@@ -209,7 +209,7 @@ class Asker:
 
 def _finishing(model: Model) -> bool:
     """Let a model end what is in flight and send nothing more, if it can."""
-    finish = getattr(model, "finish", None)
+    finish = Parts(model).finish
     if finish is not None:
         finish()
     return finish is not None

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from unwaver.answers.store import Store
 from unwaver.asking.worker import Worker
 from unwaver.errors import StoreError
+from unwaver.models.parts import Parts
 from unwaver.types import Model
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, worker TEXT NOT NULL) WITHOUT ROWID"
@@ -134,8 +135,8 @@ def claiming(store: Store, say: Callable[[str], None] = _silent) -> Iterator[Cla
 
 def first_size(model: Model) -> int:
     """A few for each that a server answers at once; more for a model on this machine."""
-    concurrency = getattr(model, "concurrency", None)
-    return min(MOST, 4 * concurrency) if isinstance(concurrency, int) else LOCAL
+    concurrency = Parts(model).concurrency
+    return LOCAL if concurrency is None else min(MOST, 4 * concurrency)
 
 
 def next_size(size: int, asked: int, seconds: float) -> int:

@@ -10,6 +10,7 @@ from unwaver.answers.store import Store
 from unwaver.asking.ask import Plan, Render, key_maker, make_plan
 from unwaver.config import Config
 from unwaver.groups.certify import Read, Reading, is_plain, needed
+from unwaver.models.parts import Parts
 from unwaver.state import CutMode
 from unwaver.types import Answer, Group, Item, Model, Request
 
@@ -170,7 +171,7 @@ class Panel:
 
 def check_requests(model: Model, requests: Sequence[Request]) -> None:
     """Let a model look at what it will be asked, if it wants to: it raises where it could not answer."""
-    if check := getattr(model, "check", None):
+    if check := Parts(model).check:
         check(requests)
 
 

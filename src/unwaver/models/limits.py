@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unwaver.models.decoding import LONG, SHORT
+from unwaver.models.parts import Parts, Tokens
 from unwaver.models.ways import way_of
 from unwaver.types import Model, Request
 
 MARGIN = 64  # tokens of the chat format, for each message
 # settings that limit how long an answer may be, by the names that services have for them
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "num_predict")
-
-Tokens = tuple[int, int | None]  # prompt and answer; None where nothing limits the answer
 
 
 def most_tokens(model: Model, request: Request) -> Tokens:
@@ -21,9 +20,8 @@ def most_tokens(model: Model, request: Request) -> Tokens:
     No tokeniser makes more tokens than bytes. A model that says nothing of max_tokens is taken to write a label,
     or a short text.
     """
-    if own := getattr(model, "most_tokens", None):
-        found: Tokens = own(request)
-        return found
+    if own := Parts(model).most_tokens:
+        return own(request)
     way = way_of(model, request)
     words = request.words or request.choices
     texts = (way.settings.get("system") or "", request.prompt, *request.segments)

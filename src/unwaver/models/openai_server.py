@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from unwaver.models.limits import MARGIN, Tokens, byte_count, token_limit
+from unwaver.models.limits import MARGIN, byte_count, token_limit
 from unwaver.models.openai_replies import Fault, Filtered, error_message, is_filtered, printable, retry_after
 from unwaver.models.openai_wire import Deadline, limit_reads
+from unwaver.models.parts import Meter, Tokens
 from unwaver.secrets import masked_echo
 from unwaver.unpack import BARE, ZLIB, inflated
 
@@ -40,7 +41,6 @@ _SETUP = {401, 403, 404, 405} | _MOVED  # no other request would fare better
 
 Wait = Callable[[float], object]
 # hears of each try that failed and may be billed, with the most tokens it can have taken; says if it may go on
-Meter = Callable[[int, int | None, bool], bool]
 Parsed = TypeVar("Parsed")
 
 

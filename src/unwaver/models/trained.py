@@ -23,6 +23,7 @@ from unwaver.checked import check, dict_of, fields, list_of, one_of, some, text,
 from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import read_json
 from unwaver.models.arrays import WHOLE, read_arrays
+from unwaver.models.parts import Parts
 from unwaver.tasks import CALM, TARGET, Task
 from unwaver.tasks.calm_layout import calm_fields
 from unwaver.types import Group, Item
@@ -81,7 +82,7 @@ def what_is_learnt(path: Path) -> bytes:
 
 
 def trained_of(model: object) -> Trained | None:
-    found = getattr(model, "trained", None)
+    found = Parts(model).trained
     return found if isinstance(found, Trained) else None
 
 

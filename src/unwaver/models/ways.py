@@ -6,8 +6,9 @@ those of `model.writer`. A model without one answers everything itself.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from unwaver.models.parts import Parts
 from unwaver.types import Item, Model, Request
 
 AnyModel = TypeVar("AnyModel", bound=Model)
@@ -15,5 +16,7 @@ AnyModel = TypeVar("AnyModel", bound=Model)
 
 def way_of(model: AnyModel, asked: Request | Item) -> AnyModel:
     """The model whose method and settings answer this: `model`, or its writer where there are no choices."""
-    writer: AnyModel | None = getattr(model, "writer", None)
-    return model if asked.choices or writer is None else writer
+    if asked.choices:
+        return model
+    twin: Any = Parts(model).free_text
+    return model if twin is None else twin
