@@ -46,6 +46,14 @@ def test_bars_of_a_file_and_a_baseline(unwaver, tmp_path):
     first = unwaver.assert_consistent(steady, "q.csv", bars="bars.toml", out=str(tmp_path / "a"), **OPTIONS)
     unwaver.assert_consistent(steady, "q.csv", baseline=first.folder, max_drop=0.05, out=str(tmp_path / "b"), **OPTIONS)
 
+def test_bars_as_they_are_written(unwaver):
+    from unwaver import Bar
+    for bars in ("tau<=0.10", ["tau <= 10 %"], [Bar("tau", "<=", 0.1)]):
+        unwaver.assert_consistent(steady, "q.csv", bars=bars, **OPTIONS)
+
+def test_a_bar_that_is_missed(unwaver):
+    unwaver.assert_consistent(by_length, "q.csv", bars=["tau<=0.1"], **OPTIONS)
+
 def test_typo(unwaver):
     from unwaver.errors import UnwaverError
     with pytest.raises((TypeError, UnwaverError)):
@@ -53,7 +61,8 @@ def test_typo(unwaver):
 
 def test_nonsense_is_no_verdict(unwaver):
     from unwaver.errors import UsageError
-    for bars in ({"max_tua": 0.1}, {"max_tau": "low"}, {"max_tau<": 0.1}, {"max_": 0.1}, {"max_drop": "tau>0.1"}):
+    for bars in ({"max_tua": 0.1}, {"max_tau": "low"}, {"max_tau<": 0.1}, {"max_": 0.1}, {"max_drop": "tau>0.1"},
+                 {"bars": ["tau=0.1"]}, {"bars": "tau=0.1"}, {"bars": [0.1]}, {}):
         with pytest.raises(UsageError):
             unwaver.assert_consistent(steady, "q.csv", **bars, **OPTIONS)
 """
@@ -97,6 +106,8 @@ def test_the_fixture(inner: Any) -> None:
         "test_missing_metric": "FAILED",
         "test_until": "PASSED",
         "test_bars_of_a_file_and_a_baseline": "PASSED",
+        "test_bars_as_they_are_written": "PASSED",
+        "test_a_bar_that_is_missed": "FAILED",
         "test_typo": "PASSED",
         "test_nonsense_is_no_verdict": "PASSED",
     }, done.stdout

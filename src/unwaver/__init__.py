@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unwaver.bars import Bar as Bar
     from unwaver.config import Config as Config
     from unwaver.engine.load import score as score
     from unwaver.engine.runs import run as run
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from unwaver.types import Request as Request
     from unwaver.types import Score as Score
     from unwaver.types import Suite as Suite
+    from unwaver.verdicts.gates import gate as gate
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Answer": "types",
+    "Bar": "bars",
     "Config": "config",
     "Group": "types",
     "Item": "types",
@@ -39,6 +42,7 @@ _HOMES = {
     "Score": "types",
     "Suite": "types",
     "UnwaverError": "errors",
+    "gate": "verdicts.gates",
     "run": "engine.runs",
     "score": "engine.load",
 }

@@ -199,6 +199,25 @@ def _check_texts(c: Config) -> None:
 
 def _check_config(c: Config) -> None:
     _check_texts(c)
+    _check_numbers(c)
+    if c.until is not None:
+        from unwaver.bars import until_bar
+
+        bar = until_bar(c.until)
+        if not isinstance(c.until, str):  # Python may give a Bar; run.json holds its text
+            object.__setattr__(c, "until", str(bar))
+    if c.limit is not None and c.sample is not None:
+        raise UsageError("--limit and --sample exclude one another", hint="give one of them")
+    if c.unreadable not in ("violate", "skip"):
+        raise UsageError(f"unreadable={c.unreadable!r}", hint="known: violate, skip")
+    if c.cut not in ("exclude", "keep"):
+        raise UsageError(f"cut={c.cut!r}", hint="known: exclude, keep")
+    for option, texts in _named_models(c).items():
+        if any(map(has_credentials, texts)):
+            raise UsageError(f"{option} holds a user name or password", hint=KEYS_BELONG)
+
+
+def _check_numbers(c: Config) -> None:
     for name in ("limit", "sample", "max_calls", "additive_cap", "k", "tries"):
         value = getattr(c, name)
         if value is not None and value < 1:
@@ -215,21 +234,8 @@ def _check_config(c: Config) -> None:
         raise UsageError(
             f"--alpha is {c.alpha:g}, expected a share between 0 and 0.5", hint="leave it out for 0.05"
         )
-    if c.until is not None:
-        from unwaver.bars import parse_bar
-
-        parse_bar(c.until)
-    if c.limit is not None and c.sample is not None:
-        raise UsageError("--limit and --sample exclude one another", hint="give one of them")
     if c.replicates < 1 or c.shots < 0:
         raise UsageError("--replicates is at least 1 and --shots at least 0", hint="leave them out")
-    if c.unreadable not in ("violate", "skip"):
-        raise UsageError(f"unreadable={c.unreadable!r}", hint="known: violate, skip")
-    if c.cut not in ("exclude", "keep"):
-        raise UsageError(f"cut={c.cut!r}", hint="known: exclude, keep")
-    for option, texts in _named_models(c).items():
-        if any(map(has_credentials, texts)):
-            raise UsageError(f"{option} holds a user name or password", hint=KEYS_BELONG)
 
 
 def _named_models(c: Config) -> dict[str, list[str]]:

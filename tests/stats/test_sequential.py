@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from unwaver.asking.until import WAVE
-from unwaver.stats.sequential import FRACTIONS, Seen, by_cluster, interval, log_capital, seen, verdict
+from unwaver.stats.sequential import FRACTIONS, Seen, by_cluster, decide, interval, log_capital, seen
 
 ALPHA = 0.05
 
@@ -122,7 +122,7 @@ def test_error_rate_with_clusters() -> None:
         sums = counts * (rng.random(300) < 0.1)
         for end in range(30, 301, 30):
             found = seen(sums[:end], counts[:end])
-            if (said := verdict(found, found, 0.1, 4, ALPHA, at_most=True)) != "undecided":
+            if (said := decide(found, found, 0.1, 4, ALPHA, at_most=True)) != "undecided":
                 wrong += said == "fail"
                 break
     assert wrong / runs <= ALPHA + 2 * np.sqrt(ALPHA * (1 - ALPHA) / runs)
@@ -132,10 +132,10 @@ def test_interval_and_verdict_agree() -> None:
     found = outcome(12, 200)
     low, high = interval(found, 1, 1 - 2 * ALPHA)
     assert low < 0.06 < high
-    assert verdict(found, found, high + 1e-6, 1, ALPHA, at_most=True) == "pass"
-    assert verdict(found, found, high - 1e-6, 1, ALPHA, at_most=True) == "undecided"
-    assert verdict(found, found, low - 1e-6, 1, ALPHA, at_most=True) == "fail"
-    assert verdict(found, found, low - 1e-6, 1, ALPHA, at_most=False) == "pass"
+    assert decide(found, found, high + 1e-6, 1, ALPHA, at_most=True) == "pass"
+    assert decide(found, found, high - 1e-6, 1, ALPHA, at_most=True) == "undecided"
+    assert decide(found, found, low - 1e-6, 1, ALPHA, at_most=True) == "fail"
+    assert decide(found, found, low - 1e-6, 1, ALPHA, at_most=False) == "pass"
 
 
 def test_nothing_seen_or_all_alike() -> None:
@@ -143,15 +143,15 @@ def test_nothing_seen_or_all_alike() -> None:
     assert interval(outcome(0, 300), 1, 0.95)[0] == 0.0
     assert interval(outcome(300, 300), 1, 0.95)[1] == 1.0
     assert (
-        verdict(outcome(1, 51), outcome(1, 51), 0.0, 1, ALPHA, at_most=True) == "fail"
+        decide(outcome(1, 51), outcome(1, 51), 0.0, 1, ALPHA, at_most=True) == "fail"
     )  # none may break, and one did
 
 
 def test_missing_answers_help_no_verdict() -> None:
     """200 groups held, 30 have no answer: they might all have broken."""
     least, most = outcome(0, 230), outcome(30, 230)
-    assert verdict(least, least, 0.05, 1, ALPHA, at_most=True) == "pass"
-    assert verdict(least, most, 0.05, 1, ALPHA, at_most=True) == "undecided"
+    assert decide(least, least, 0.05, 1, ALPHA, at_most=True) == "pass"
+    assert decide(least, most, 0.05, 1, ALPHA, at_most=True) == "undecided"
 
 
 def test_which_metrics_are_means() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker
 from unwaver.asking.panel import Answers, Panel, Respondent
-from unwaver.bars import parse_bar
+from unwaver.bars import Decision, until_bar
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError, near
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unwaver.metrics.score import Measured
-    from unwaver.stats.sequential import Verdict
 
 WAVE = 16  # groups; later a twentieth of what was asked
 Words = Mapping[tuple[str, str], Sequence[str]]
@@ -53,24 +52,24 @@ def in_order(groups: Sequence[Group], seed: int) -> list[list[Group]]:
 
 @dataclass
 class Progressing:
-    """One suite/task/kind of one model on its way to a verdict."""
+    """One suite/task/kind of one model on its way to a decision."""
 
     case: str
     clusters: list[list[Group]]
     asked: int = 0  # clusters, in order
-    verdict: Verdict = "undecided"
+    decision: Decision = "undecided"
     # for each cluster asked: sums and counts, with the least and the most that missing answers could be worth
     least: list[tuple[float, float]] = field(default_factory=list)
     most: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def is_open(self) -> bool:
-        return self.verdict == "undecided" and self.asked < len(self.clusters)
+        return self.decision == "undecided" and self.asked < len(self.clusters)
 
     @property
     def needed(self) -> list[list[Group]]:
-        """Without a verdict all of them, whether they were asked or not."""
-        return self.clusters if self.verdict == "undecided" else self.clusters[: self.asked]
+        """Without a decision all of them, whether they were asked or not."""
+        return self.clusters if self.decision == "undecided" else self.clusters[: self.asked]
 
     @property
     def groups_asked(self) -> int:
@@ -92,7 +91,7 @@ class Until:
     def __init__(self, config: Config, panel: Panel, groups: Sequence[Group], words: Words, console: Console):
         assert config.until is not None
         self._config, self._panel, self._words, self._console = config, panel, words, console
-        self._bar = parse_bar(config.until)
+        self._bar = until_bar(config.until)
         cases = by_case(groups)
         self._check(cases)
         self._runs = {
@@ -115,7 +114,7 @@ class Until:
                 continue
             if self._bar.metric in known:
                 why = (
-                    f"--until: {self._bar.metric} is no mean of one value for each group, so it cannot stop early"
+                    f"--until: {self._bar.metric} is not the mean of one value per group, so it cannot stop early"
                 )
                 raise UsageError(f"{why} ({case})", hint="possible here: " + ", ".join(sorted(usable)))
             raise UsageError(f"--until: {case} has no {self._bar.metric}", hint=near(self._bar.metric, usable))
@@ -166,7 +165,7 @@ class Until:
         """
         import numpy as np
 
-        from unwaver.stats.sequential import seen, verdict
+        from unwaver.stats.sequential import decide, seen
 
         groups = [group for cluster in wave for group in cluster]
         frame = self._frame(groups, self._panel.answers(tested, store, groups))
@@ -188,7 +187,7 @@ class Until:
         if run.asked:
             least, most = (seen(*np.array(side, dtype=np.float64).T) for side in (run.least, run.most))
             largest = max(map(len, run.clusters))
-            run.verdict = verdict(
+            run.decision = decide(
                 least, most, self._bar.value, largest, self._config.alpha, at_most=self._bar.at_most
             )
 
@@ -199,7 +198,7 @@ class Until:
                 "model": name,
                 "number": number,
                 "case": run.case,
-                "verdict": run.verdict,
+                "verdict": run.decision,
                 "asked": run.groups_asked,
                 "groups": sum(map(len, run.clusters)),
                 "clusters_asked": run.asked,

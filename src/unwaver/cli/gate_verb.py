@@ -12,7 +12,8 @@ from unwaver.cli.printing import inputs_of, print_json
 from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:
-    from unwaver.verdicts.gates import Bar, Check
+    from unwaver.verdicts.checks import GateOutcome
+    from unwaver.verdicts.placed_bars import Given
 
 NOT_MET = 1
 
@@ -20,16 +21,21 @@ NOT_MET = 1
 @verb(
     "gate",
     examples=(
-        "unwaver gate runs/new --max tau=0.10 --min accuracy=0.8",
-        "unwaver gate runs/new --baseline runs/old --max-drop 0.02",
+        "unwaver gate runs/new --bar 'tau<=0.10' --bar 'accuracy>=0.80'",
+        "unwaver gate runs/new --baseline runs/old --bar 'drop(tau)<=0.02'",
         "unwaver gate runs/new --bars bars.toml --junit gate.xml --markdown gate.md",
     ),
 )
 @click.argument("path", type=PATH)
 @section(
     "Bars",
-    option("--max", "at_most", multiple=True, metavar="METRIC=X", help="Upper bar: tau=0.10. Repeatable."),
-    option("--min", "at_least", multiple=True, metavar="METRIC=X", help="Lower bar: P_C=0.85. Repeatable."),
+    option(
+        "--bar", "texts", multiple=True, metavar="BAR", help="Bar to meet: 'tau<=0.10', 'P_C>=0.85'. Repeatable."
+    ),
+    option("--max", "at_most", multiple=True, metavar="METRIC=X", help="Short for --bar 'METRIC<=X'. Repeatable."),
+    option(
+        "--min", "at_least", multiple=True, metavar="METRIC=X", help="Short for --bar 'METRIC>=X'. Repeatable."
+    ),
     option("--bars", type=PATH, metavar="FILE", help="TOML file with bars by suite, task and kind."),
     option("--alpha", type=float, metavar="X", help="Error probability of a pass, and of a fail. [default: 0.05]"),
     option("--allow-undecided", is_flag=True, help="Exit with 0 if more groups are needed to decide."),
@@ -37,12 +43,12 @@ NOT_MET = 1
 )
 @section(
     "Baseline",
-    option("--baseline", type=PATH, metavar="PATH", help="Run to compare with."),
+    option("--baseline", type=PATH, metavar="PATH", help="Run to compare with, for --bar 'drop(tau)<=0.02'."),
     option(
         "--max-drop",
         multiple=True,
         metavar="[METRIC=]X",
-        help="How much worse than the baseline it may be. Repeatable.",
+        help="Short for --bar 'drop(METRIC)<=X'. Repeatable.",
     ),
     COMMON,
     ALLOW_DIFFERENT,
@@ -57,6 +63,7 @@ NOT_MET = 1
 )
 def command(
     path: Path,
+    texts: tuple[str, ...],
     at_most: tuple[str, ...],
     at_least: tuple[str, ...],
     bars: Path | None,
@@ -81,11 +88,12 @@ def command(
 
     Exit codes: 0 pass, 1 fail or undecided, 2 bad input.
     """
+    from unwaver.bars import parse_bar, short_bar
     from unwaver.engine.folder import write_whole
     from unwaver.errors import UsageError
     from unwaver.outputs import append, check_output, is_step_summary, is_stream
-    from unwaver.verdicts import gates as gate
-    from unwaver.verdicts.paired_runs import sides_of
+    from unwaver.verdicts import gate_files
+    from unwaver.verdicts.gates import gate
 
     inputs = inputs_of("junit", "markdown")
     appends = markdown is not None and is_step_summary(markdown)
@@ -95,45 +103,47 @@ def command(
         raise UsageError("--junit and --markdown name the same file", file=junit, hint="give each its own file")
     if markdown and not appends:
         check_output(markdown, "gate markdown", inputs=inputs, force=force, option="--markdown")
-    chosen: list[Bar] = []
-    if bars is not None:
-        chosen, of_file = gate.read_bars(bars)
-        alpha = of_file if alpha is None else alpha
-    chosen += [gate.bar_from(text, "max") for text in at_most]
-    chosen += [gate.bar_from(text, "min") for text in at_least]
-    chosen += [gate.bar_from(text, "max_drop") for text in max_drop]
-    alpha = 0.05 if alpha is None else alpha
-    checks = gate.gate(
-        sides_of(path, **options),
-        chosen,
-        baseline=sides_of(baseline, **options) if baseline else (),
+    given: list[Given] = [
+        *([] if bars is None else [bars]),
+        *(parse_bar(text) for text in texts),
+        *(short_bar(text, "max") for text in at_most),
+        *(short_bar(text, "min") for text in at_least),
+        *(short_bar(text, "max_drop") for text in max_drop),
+    ]
+    outcome = gate(
+        path,
+        given,
+        baseline=baseline,
         alpha=alpha,
+        allow_undecided=allow_undecided,
         common=common,
         allow_different=allow_different,
         seed=seed,
+        **options,
     )
     if junit:
-        write_whole(junit, gate.junit(checks, allow_undecided))
+        write_whole(junit, gate_files.junit(outcome))
     if markdown and appends:
-        append(markdown, gate.markdown(checks, alpha))
+        append(markdown, gate_files.markdown(outcome))
     elif markdown:
-        write_whole(markdown, gate.markdown(checks, alpha))
+        write_whole(markdown, gate_files.markdown(outcome))
     if as_json:
-        print_json(gate.document(checks, alpha, allow_undecided))
+        print_json(outcome.document())
     else:
-        _print(checks, alpha)
-    if not gate.is_met(checks, allow_undecided):
+        _print(outcome)
+    if not outcome.is_met:
         raise click.exceptions.Exit(NOT_MET)
 
 
-def _print(checks: list[Check], alpha: float) -> None:
+def _print(outcome: GateOutcome) -> None:
     from rich.console import Console
     from rich.text import Text
 
     from unwaver.reports.terminal import percent, print_rows
     from unwaver.text.safe import safe
-    from unwaver.verdicts.gates import limits, overall
+    from unwaver.verdicts.checks import Check, limits
 
+    checks = outcome.checks
     console = Console(highlight=False)
     several = len({(c.model, c.method) for c in checks}) > 1
     suites = {c.suite for c in checks if c.suite}
@@ -155,7 +165,9 @@ def _print(checks: list[Check], alpha: float) -> None:
         if check.verdict == "undecided" or check.value is None or check.missing:
             name = f"{about(check)}{f' ({check.model})' if several else ''}"
             console.print(Text(safe(f"{name}: {check.bar}: {check.reason}"), style="yellow"), soft_wrap=True)
-    style = {"pass": "green", "fail": "red", "undecided": "yellow"}[overall(checks)]
-    console.print(Text(f"{overall(checks)}", style=f"bold {style}"))
-    of_drops = "; of a drop, of how much worse it is" if any(c.bar.startswith("drop") for c in checks) else ""
-    console.print(f"Limits are one-sided at {100 * (1 - alpha):g} %{of_drops}.", style="dim", markup=False)
+    style = {"pass": "green", "fail": "red", "undecided": "yellow"}[outcome.verdict]
+    console.print(Text(outcome.verdict, style=f"bold {style}"))
+    of_drops = (
+        "; of a drop, of how much worse it is" if any(c.bar.startswith(("drop(", "drop ")) for c in checks) else ""
+    )
+    console.print(f"Limits are one-sided at {100 * (1 - outcome.alpha):g} %{of_drops}.", style="dim", markup=False)

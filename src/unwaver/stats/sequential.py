@@ -14,14 +14,13 @@ mean is over those to which it applies.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unwaver.bars import Decision
 from unwaver.stats import Estimate, Floats, Ints, sums_by
-
-Verdict = Literal["pass", "fail", "undecided"]
 
 FRACTIONS = np.geomspace(0.01, 0.9, 10)  # of what may be staked without ruin
 STEPS = 1000  # of the means that an interval tries
@@ -53,7 +52,7 @@ def log_capital(seen: Seen, mean: Floats | float, largest: int, *, below: bool) 
     return np.asarray(top + np.log(np.exp(logs - top).mean(axis=0)))
 
 
-def verdict(
+def decide(
     least: Seen,
     most: Seen,
     bar: float,
@@ -61,7 +60,7 @@ def verdict(
     alpha: float,
     *,
     at_most: bool,
-) -> Verdict:
+) -> Decision:
     """Is the mean at most (at least) the bar? Wrong with probability alpha at most, whenever one asks.
 
     `least` and `most` are what was seen, with the least and the greatest value that missing answers could have.

@@ -27,7 +27,7 @@ from unwaver.stats.paired import difference, holm
 from unwaver.types import Group, Item
 
 Case = tuple[str, str, str]
-Verdict = Literal["better", "worse", "differs", "no difference"]
+Change = Literal["better", "worse", "differs", "no difference"]
 
 # what gives a comparison another meaning; the model, its identity and its method are what is compared
 MEANING = (
@@ -83,7 +83,7 @@ class Row:
     broken: tuple[str, ...]
     fixed: tuple[str, ...]
     p_holm: float | None = None
-    verdict: Verdict | None = None
+    verdict: Change | None = None
 
 
 @dataclass(frozen=True)
@@ -398,12 +398,12 @@ def _judged(found: Sequence[Comparison], alpha: float) -> list[Comparison]:
     def judged(row: Row) -> Row:
         if id(row) not in corrected or row.difference is None:
             return row
-        return replace(row, p_holm=corrected[id(row)], verdict=_verdict(row, corrected[id(row)] < alpha))
+        return replace(row, p_holm=corrected[id(row)], verdict=_change(row, corrected[id(row)] < alpha))
 
     return [replace(c, rows=tuple(judged(row) for row in c.rows)) for c in found]
 
 
-def _verdict(row: Row, is_there: bool) -> Verdict:
+def _change(row: Row, is_there: bool) -> Change:
     if not is_there or not row.difference:
         return "no difference"
     if not row.better:

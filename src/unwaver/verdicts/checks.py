@@ -1,0 +1,112 @@
+"""What a gate says: one check for each bar on each suite/task/kind and model, and the outcome of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from unwaver.bars import Decision
+
+
+@dataclass(frozen=True)
+class Check:
+    """One bar on one suite/task/kind of one model. `low` and `high` are one-sided limits at level 1 − alpha each;
+    for a drop they limit how much worse it is than the baseline."""
+
+    suite: str
+    task: str
+    kind: str
+    model: str
+    method: str
+    metric: str
+    bar: str
+    where: str
+    verdict: Decision
+    reason: str
+    value: float | None = None
+    baseline: float | None = None
+    low: float | None = None
+    high: float | None = None
+    interval: str | None = None
+    further_groups: int | None = None  # about this many more of the same kind would decide
+    groups: int = 0
+    counted: int = 0
+    not_applicable: int = 0
+    unreadable: int = 0
+    missing: int = 0
+    not_needed: int = 0
+    clusters: int = 0
+    accuracy: float | None = None
+    # those that are missing, by why; and the groups with an answer that was cut and could be read
+    failed: int = 0
+    refused: int = 0
+    cut: int = 0
+    not_asked: int = 0
+    cut_read: int = 0
+
+    @property
+    def case(self) -> str:
+        return "/".join(part for part in (self.suite, self.task, self.kind) if part) or self.where
+
+    def __str__(self) -> str:
+        counts = f"{self.counted:,} of {self.groups:,} groups, accuracy {percent(self.accuracy)} %"
+        about = f"{self.verdict}: {self.case} · {self.model}: {self.bar}"
+        return f"{about}: {shown_value(self)}; {self.reason} ({counts})"
+
+
+@dataclass(frozen=True)
+class GateOutcome:
+    """All checks of a gate. It is true if the bars are met: `assert unwaver.gate("runs/new", ["tau<=0.10"])`."""
+
+    checks: tuple[Check, ...]
+    alpha: float = 0.05
+    allow_undecided: bool = False
+
+    @property
+    def verdict(self) -> Decision:
+        return worst(self.checks)
+
+    @property
+    def is_met(self) -> bool:
+        return self.verdict == "pass" or (self.allow_undecided and self.verdict == "undecided")
+
+    def __bool__(self) -> bool:
+        return self.is_met
+
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *map(str, self.checks)])
+
+    def document(self) -> dict[str, Any]:
+        """What `unwaver gate --json` prints."""
+        return {
+            "version": 1,
+            "verdict": self.verdict,
+            "alpha": self.alpha,
+            "allow_undecided": self.allow_undecided,
+            "checks": [asdict(check) for check in self.checks],
+        }
+
+
+def worst(checks: Sequence[Check]) -> Decision:
+    verdicts = {check.verdict for check in checks}
+    return "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
+
+
+# --- for people ---------------------------------------------------------------------------------------------
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def limits(check: Check) -> str:
+    return "–" if check.low is None else f"{percent(check.low)} – {percent(check.high)}"
+
+
+def shown_value(check: Check) -> str:
+    """ "tau is 12.5 % [9.1 – 16.8]"; against a baseline also what it was."""
+    if check.value is None:
+        return f"{check.metric} has no value"
+    was = "" if check.baseline is None else f", was {percent(check.baseline)} %; worse by"
+    return f"{check.metric} is {percent(check.value)} %{was} [{limits(check)}]"
