@@ -51,8 +51,8 @@ ALLOWED = {("result.py", "unwaver.reports.terminal")}
 MOST_LINES = 400  # of code in a file: not blank, no comment, no docstring
 MOST_COMPLEX = 12  # by ruff's C901
 # to be mended; nothing may be added
-TOO_LONG = {"engine/runs.py", "verdicts/gates.py"}
-TOO_COMPLEX = {"config.py: _check_config"}
+TOO_LONG = {"engine/runs.py"}
+TOO_COMPLEX: set[str] = set()
 
 
 # --- imports -----------------------------------------------------------------------------------------------------
