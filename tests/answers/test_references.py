@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unwaver.answers.references import Pair, Referenced, Similarity, accurate_all, contains
+from unwaver.answers.references import Referenced, Similarity, TextAndReference, accurate_all, contains
 from unwaver.files import read_rows
 from unwaver.suites import truthfulqa
 from unwaver.text.rouge import rouge1_of as rouge1
@@ -54,7 +54,7 @@ def test_nothing_to_hold_it_against() -> None:
 
 
 def test_any_function_of_pairs_serves() -> None:
-    def length(pairs: Sequence[Pair]) -> list[float]:
+    def length(pairs: Sequence[TextAndReference]) -> list[float]:
         return [-abs(len(text) - len(reference)) for text, reference in pairs]
 
     assert accurate("abc", ["xyz"], ["ab"], length) is True
@@ -62,9 +62,9 @@ def test_any_function_of_pairs_serves() -> None:
 
 
 def test_each_distinct_pair_is_compared_once() -> None:
-    asked: list[list[Pair]] = []
+    asked: list[list[TextAndReference]] = []
 
-    def counted(pairs: Sequence[Pair]) -> list[float]:
+    def counted(pairs: Sequence[TextAndReference]) -> list[float]:
         asked.append(list(pairs))
         return rouge1(pairs)
 
@@ -101,7 +101,7 @@ def test_true_and_false_exchanged_never_both_hold(answer: Referenced) -> None:
 
 
 @given(pairs=st.lists(st.tuples(st.text(max_size=40) | TEXTS, TEXTS), max_size=8))
-def test_rouge_as_the_library_has_it(library: Library, pairs: list[Pair]) -> None:
+def test_rouge_as_the_library_has_it(library: Library, pairs: list[TextAndReference]) -> None:
     assert rouge1(pairs) == [library(*pair) for pair in pairs]
 
 

@@ -24,9 +24,9 @@ class Referenced(NamedTuple):
     false: tuple[str, ...]
 
 
-Pair = tuple[str, str]  # text, reference
+TextAndReference = tuple[str, str]  # text, reference
 # pairs in, aligned values out: higher is closer, None where it cannot be told
-Similarity = Callable[[Sequence[Pair]], Sequence[float | None]]
+Similarity = Callable[[Sequence[TextAndReference]], Sequence[float | None]]
 
 
 def accurate_all(answers: Sequence[Referenced], similarity: Similarity) -> list[bool | None]:
@@ -40,13 +40,13 @@ def accurate_all(answers: Sequence[Referenced], similarity: Similarity) -> list[
     return [_verdict(answer, values) for answer in answers]
 
 
-def _pairs(answer: Referenced) -> Iterable[Pair]:
+def _pairs(answer: Referenced) -> Iterable[TextAndReference]:
     if answer.text.strip() and answer.true and answer.false:
         return ((answer.text, reference) for reference in (*answer.true, *answer.false))
     return ()
 
 
-def _verdict(answer: Referenced, values: Mapping[Pair, float | None]) -> bool | None:
+def _verdict(answer: Referenced, values: Mapping[TextAndReference, float | None]) -> bool | None:
     if not answer.true or not answer.false:
         return None
     if not answer.text.strip():

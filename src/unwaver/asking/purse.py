@@ -141,7 +141,7 @@ class Purse:
 
 
 @dataclass
-class Row:
+class LedgerView:
     """What others have spent or set aside, and whether some who set it aside are alive; `write` is one's own."""
 
     others: float = 0.0
@@ -154,9 +154,9 @@ class Row:
 
 
 @contextmanager
-def _row(ledger: Ledger | None) -> Iterator[Row]:
+def _row(ledger: Ledger | None) -> Iterator[LedgerView]:
     if ledger is None:
-        yield Row()
+        yield LedgerView()
         return
     with ledger.store.transaction():
         yield ledger.read()
@@ -182,12 +182,12 @@ class Ledger:
     def _living(self, workers: Iterable[str]) -> set[str]:
         return self._worker.living(workers, self.store) - {self._worker.id}
 
-    def read(self) -> Row:
+    def read(self) -> LedgerView:
         """What a dead process had set aside counts as spent: the server may have had its requests."""
         rows = self.store.rows("SELECT worker, spent, reserved FROM spending")
         others = {worker: (spent, reserved) for worker, spent, reserved in rows if worker != self._worker.id}
         waiting = [worker for worker, (_, reserved) in others.items() if reserved > 0]
-        return Row(sum(map(sum, others.values())), bool(waiting and self._living(waiting)), self)
+        return LedgerView(sum(map(sum, others.values())), bool(waiting and self._living(waiting)), self)
 
     def write(self, spent: float, reserved: float) -> None:
         """Also where others have taken this process for dead and cleared its row away."""

@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS workers (
 """
 
 
-Row = tuple[str, str, str, int, str, float]
+WorkerRow = tuple[str, str, str, int, str, float]
 
 
 class Worker:
@@ -66,7 +66,7 @@ class Worker:
         with self._store.transaction() as db:
             db.execute("DELETE FROM workers WHERE id = ?", (self.id,))
 
-    def _rows(self, ids: Iterable[str], store: Store | None = None) -> list[Row]:
+    def _rows(self, ids: Iterable[str], store: Store | None = None) -> list[WorkerRow]:
         return (store or self._store).select(
             "SELECT id, machine, host, pid, started, seen FROM workers WHERE id IN", ids
         )
@@ -88,7 +88,7 @@ class Worker:
         db.execute("INSERT OR REPLACE INTO workers VALUES (?,?,?,?,?,?)", (*self._row, time.time()))
 
 
-def _is_alive(row: Row) -> bool:
+def _is_alive(row: WorkerRow) -> bool:
     _, where, _, pid, began, seen = row
     recent = abs(time.time() - seen) <= EXPIRY  # a clock may have been set back
     return recent and (where != machine() or started(pid) == began)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unwaver.errors import ModelError
-from unwaver.models.prefix import UNLIMITED, Path, Row, Step, plain_steps, shared_steps
+from unwaver.models.prefix import UNLIMITED, Path, Step, TokenRow, plain_steps, shared_steps
 
 HEAD_ROWS = 128  # predictions over the whole vocabulary computed at once
 
@@ -108,11 +108,11 @@ class Scorer:
         vocabulary = self.model.get_input_embeddings().weight.shape[0]
         ids = [(7 * i + 3) % vocabulary for i in range(12)]
         paths = sorted({(*ids[:6],), (*ids[:6], ids[7]), (*ids[:6], ids[8], ids[9]), (*ids[:3], ids[1])})
-        beginning = Row(ids[:2], [0, 1], [2, 2], [])
+        beginning = TokenRow(ids[:2], [0, 1], [2, 2], [])
         first = [2] * len(paths)
         steps = [Step(0, [beginning], keep=True)]
         for step in shared_steps([p[2:] for p in paths], [0] * len(paths), 64):
-            rows = [Row(r.tokens, r.depth, r.end, [(p, i + 2, w) for p, i, w in r.reads]) for r in step.rows]
+            rows = [TokenRow(r.tokens, r.depth, r.end, [(p, i + 2, w) for p, i, w in r.reads]) for r in step.rows]
             steps.append(Step(2, [*rows, *rows]))
         try:
             tree = self._predictions(iter(steps), True)

@@ -31,7 +31,7 @@ Path = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TokenRow:
     """Some paths without their kept beginning, depth first:
 
     paths (7, 8) and (7, 9) -> tokens [7, 8, 9], depth [0, 1, 1], end [3, 2, 3]; token i is an ancestor of
@@ -53,7 +53,7 @@ class Step:
     """
 
     kept: int
-    rows: list[Row]
+    rows: list[TokenRow]
     keep: bool = False
 
 
@@ -114,7 +114,7 @@ class _Planner:
         new = sum(len(self.paths[p]) - self.shared[p] for p in run[1:])
         return len(self.paths[run[0]]) - kept + new
 
-    def _beginning(self, run: list[int], kept: int, longest: int) -> Row:
+    def _beginning(self, run: list[int], kept: int, longest: int) -> TokenRow:
         # The first path is the shortest way to spell the beginning; the others only add their readings.
         spelled = self.paths[run[0]][kept:longest]
         reads = [
@@ -123,7 +123,7 @@ class _Planner:
             for place in range(max(self.first[p], kept), min(longest, len(self.paths[p])))
         ]
         width = len(spelled)
-        return Row(list(spelled), list(range(width)), [width] * width, reads)
+        return TokenRow(list(spelled), list(range(width)), [width] * width, reads)
 
     def _batches(self, members: list[int], kept: int) -> Iterator[Step]:
         # A path that is wholly kept has been read already.
@@ -150,7 +150,7 @@ class _Planner:
         return [members[a:b] for a, b in cheapest_cuts(len(members), costs)]
 
 
-def _similar(rows: list[Row], budget: int) -> Iterator[list[Row]]:
+def _similar(rows: list[TokenRow], budget: int) -> Iterator[list[TokenRow]]:
     """Batches of rows of similar length, longest first: one that does not fit in memory shows at once."""
     rows = sorted(rows, key=lambda row: -len(row.tokens))
 
@@ -180,8 +180,8 @@ def cheapest_cuts(count: int, costs: Callable[[int], Iterator[float]]) -> list[t
     return list(itertools.pairwise(reversed(cuts)))
 
 
-def _row(paths: Sequence[Path], first: Sequence[int], members: Sequence[int], kept: int) -> Row:
-    row = Row([], [], [], [])
+def _row(paths: Sequence[Path], first: Sequence[int], members: Sequence[int], kept: int) -> TokenRow:
+    row = TokenRow([], [], [], [])
     way: list[int] = []  # places in the row of the tokens of the path at hand
     before: Path = ()
     for p in members:

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.int64]
 
-Pair = tuple[int, int]
+TwoItems = tuple[int, int]  # by their places
 
 
 class Pairs(NamedTuple):
     """The pairs of items, by their places in the source; how many there could be; the greatest length of two."""
 
-    pairs: list[Pair]
+    pairs: list[TwoItems]
     possible: int
     limit: float
 
@@ -116,7 +116,7 @@ def length_limit(texts: Sequence[str]) -> float:
     return statistics.quantiles(lengths, n=4, method="inclusive")[2]
 
 
-def disjoint_pairs(labels: Sequence[str], lengths: Sequence[int], limit: float, random: Random) -> list[Pair]:
+def disjoint_pairs(labels: Sequence[str], lengths: Sequence[int], limit: float, random: Random) -> list[TwoItems]:
     """As many pairs (i, j), i < j, of one label as fit the limit, each text in at most one of them.
 
     The longest text is paired with the shortest, and left out where even that is too long: no other way gives
@@ -138,7 +138,7 @@ def disjoint_pairs(labels: Sequence[str], lengths: Sequence[int], limit: float, 
 
 def all_pairs(
     labels: Sequence[str], lengths: Sequence[int], limit: float, random: Random, cap: int
-) -> tuple[list[Pair], int]:
+) -> tuple[list[TwoItems], int]:
     """Every pair of one label that fits the limit, or `cap` of them drawn at random; and how many there are.
 
     Of 10,000 texts there are millions: they are counted, and only those that are drawn are written out.
@@ -163,7 +163,7 @@ def _fitting(places: Places, sizes: Places, most: float) -> Places:
 
 def _numbered(
     numbers: Iterable[int], starts: Sequence[int], partners: Sequence[tuple[int, Callable[[], Places]]]
-) -> Iterator[Pair]:
+) -> Iterator[TwoItems]:
     """The pairs with these numbers, in order: those of one first text follow one another."""
     for n, of_one in groupby(numbers, key=lambda number: bisect_right(starts, number) - 1):
         first, fitting = partners[n]
