@@ -19,7 +19,7 @@ from unwaver.train.base import load_classifier, load_tokenizer, open_base
 from unwaver.train.data import drawn, labelled
 from unwaver.train.loop import Batches, Collate, Tuner, length_of
 from unwaver.train.recipes import recipe_for
-from unwaver.train.rows import Encoder
+from unwaver.train.rows import RowEncoder
 
 ROWS = 640
 ROUNDS = 3
@@ -33,7 +33,7 @@ def main() -> None:
     data = drawn(labelled(task, "validation", library()), rows=ROWS)
     path, _ = open_base(BASE)
     tokenizer = load_tokenizer(path)
-    encode = Encoder(tokenizer, RECIPE.length, text_to_text=False)
+    encode = RowEncoder(tokenizer, RECIPE.length, text_to_text=False)
     rows = [encode.row(item, task, None) for item in data.items]
     collate = Collate(tokenizer.pad_token_id)
     ours, theirs = [], []

@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 Progress = Callable[[int], None]
+Track = Callable[[str, int], AbstractContextManager[Progress]]
 
 
-def _silent(_: str) -> None:
+def silent(_: str) -> None:
     pass
 
 
-def _untracked(_what: str, _total: int) -> AbstractContextManager[Progress]:
+def untracked(_what: str, _total: int) -> AbstractContextManager[Progress]:
     return nullcontext(lambda _: None)
 
 
@@ -21,5 +22,5 @@ def _untracked(_what: str, _total: int) -> AbstractContextManager[Progress]:
 class Console:
     """`say` a line, `track` work of a known size. Silent by default."""
 
-    say: Callable[[str], None] = _silent
-    track: Callable[[str, int], AbstractContextManager[Progress]] = _untracked
+    say: Callable[[str], None] = silent
+    track: Track = untracked

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import unwaver
-from unwaver.analysis.compare import compare
 from unwaver.analysis.series import series
 from unwaver.analysis.split import by_column, by_partial_input, split_scores
+from unwaver.analysis.two_tables import compare_tables
 from unwaver.answers.table import complete
 from unwaver.errors import DataError, UsageError
 from unwaver.metrics.pareto import consistency_at, front, pareto
@@ -116,19 +116,19 @@ def test_compare_takes_shared_problems_in_any_order() -> None:
     automatic = table("11", "11", "00", "10")
     shuffled = pl.concat([automatic.filter(pl.col("group") == g) for g in ("p3", "p2", "p0", "p1")])
     for other in (automatic, shuffled):
-        found = {d.metric: d for d in compare(human, other)}
+        found = {d.metric: d for d in compare_tables(human, other)}
         assert (found["P_C"].first, found["P_C"].second) == (pytest.approx(5 / 6), 1.0)
         assert found["P_C"].difference == pytest.approx(-1 / 6)
         assert found["P_C"].groups == 3
         assert found["P_C"].low <= found["P_C"].difference <= found["P_C"].high  # type: ignore[operator]
     with pytest.raises(DataError, match="no problem is in both"):
-        compare(human, automatic.with_columns(group=pl.lit("z")))
+        compare_tables(human, automatic.with_columns(group=pl.lit("z")))
     with pytest.raises(DataError, match="more than one model"):
-        compare(human, pl.concat([automatic, automatic.with_columns(model=pl.lit("m2"))]))
+        compare_tables(human, pl.concat([automatic, automatic.with_columns(model=pl.lit("m2"))]))
 
 
 def test_a_model_compared_with_itself_does_not_differ() -> None:
-    for d in compare(table("10", "11", "01"), table("10", "11", "01")):
+    for d in compare_tables(table("10", "11", "01"), table("10", "11", "01")):
         assert (d.difference, d.low, d.high) == (0.0, 0.0, 0.0)
 
 

@@ -19,7 +19,7 @@ import unwaver
 from unwaver.answers.columns import as_text, frame_of, texts
 from unwaver.answers.table import complete
 from unwaver.errors import DataError
-from unwaver.logs.common import as_text as log_text
+from unwaver.logs.common import field_text as log_text
 from unwaver.metrics.block import block_of
 
 ROLES = ("original", "variant")

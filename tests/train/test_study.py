@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from unwaver.errors import DataError
-from unwaver.study.findings import Compared, Findings, Line, difference, rho, rho_of
+from unwaver.study.findings import Compared, Findings, SeedMean, paired_test, rho, rho_of
 from unwaver.study.plan import read_plan
-from unwaver.study.tables import markdown, remarks, tables
+from unwaver.study.tables import study_markdown, study_remarks, study_tables
 
 
 def test_difference_by_hand() -> None:
@@ -21,12 +21,12 @@ def test_difference_by_hand() -> None:
     nan = float("nan")
     first = {"a": ("x", [1.0, 1.0]), "b": ("y", [nan, 1.0]), "c": ("z", [1.0, 1.0]), "d": ("y", [nan, nan])}
     second = {"a": ("x", [0.0, 1.0]), "b": ("y", [0.0, 0.0]), "d": ("y", [1.0, 1.0])}
-    found = difference(first, second)
+    found = paired_test(first, second)
     assert found is not None
     assert (found.value_first, found.value_second, found.groups, found.clusters) == (1.0, 0.25, 2, 2)
     assert found.difference == -0.75
     assert found.p == pytest.approx(0.5), "of four ways of flipping -0.5 and -1, two are as far from 0"
-    assert difference({"a": ("x", [1.0])}, {"b": ("x", [1.0])}) is None
+    assert paired_test({"a": ("x", [1.0])}, {"b": ("x", [1.0])}) is None
 
 
 def test_rho() -> None:
@@ -270,9 +270,9 @@ def test_tasks_by_path_and_by_the_name_of_a_suite(here: Any, tmp_path: Path) -> 
 
 
 def test_rho_leaves_out_models_that_write() -> None:
-    def line(base: str, task: str, value: float, suite: str = "becel") -> Line:
+    def line(base: str, task: str, value: float, suite: str = "becel") -> SeedMean:
         about = (base, "single", 1.0, suite, task, "negational", "tau", "low")
-        return Line(*about, value, None, None, None, 1, 9, 0, False)
+        return SeedMean(*about, value, None, None, None, 1, 9, 0, False)
 
     lines = [line("a", "mrpc", 0.6), line("a", "snli", 0.2), line("b", "mrpc", 0.4), line("b", "snli", 0.1)]
     lines += [line("t5", "mrpc", 0.1), line("t5", "snli", 0.1), line("a", "mrpc", 0.9, suite="test")]
@@ -288,9 +288,9 @@ def test_tables_of_several_bases_say_which(tmp_path: Path) -> None:
     file.write_text('bases = ["a", "b"]\nseeds = 3\nfractions = [0.5, 1]\n' + settings)
     plan = read_plan(file)
 
-    def line(base: str, task: str, value: float, fraction: float) -> Line:
+    def line(base: str, task: str, value: float, fraction: float) -> SeedMean:
         about = (base, "single", fraction, "becel", task, "negational", "tau", "low")
-        return Line(*about, value, 0.1, 0.5, 0.1, 2, 7, 0, False, constant=1)
+        return SeedMean(*about, value, 0.1, 0.5, 0.1, 2, 7, 0, False, constant=1)
 
     lines = [
         line(base, task, value, fraction)
@@ -298,14 +298,14 @@ def test_tables_of_several_bases_say_which(tmp_path: Path) -> None:
         for base, task, value in (("a", "mrpc", 0.6), ("a", "snli", 0.2), ("b", "mrpc", 0.4), ("b", "snli", 0.1))
     ]
     found = Findings(lines, [], [], list(rho_of(lines)))
-    shown = dict(tables(found, plan))
+    shown = dict(study_tables(found, plan))
     assert list(shown)[:2] == ["mean (s.d.) over 3 seeds, in % · a", "mean (s.d.) over 3 seeds, in % · b"]
     first = shown["mean (s.d.) over 3 seeds, in % · a"][1]
     assert first == ["mrpc/negational", "tau ↓", "single", "60.0 (10.0), 2 seeds", "50.0 (10.0)", "7", "0"]
     rows = shown["ρ of negational τ against SNLI"][1:]
     assert len({tuple(row[:3]) for row in rows}) == len(rows) == 4
     assert ["a", "single@0.5", "mrpc", "60.0", "20.0", "40.0", "2.00"] in rows
-    (remark,) = remarks(found, plan)
+    (remark,) = study_remarks(found, plan)
     assert "mrpc (single@0.5 · a)" in remark
 
 
@@ -313,9 +313,9 @@ def test_the_page_of_results_has_the_tables_of_its_study() -> None:
     """studies/results.json is the study.json of the run that the page tells of."""
     root = Path(__file__).parents[2]
     study = json.loads((root / "studies" / "results.json").read_text())
-    lines, tests = [Line(**x) for x in study["lines"]], [Compared(**x) for x in study["tests"]]
+    lines, tests = [SeedMean(**x) for x in study["lines"]], [Compared(**x) for x in study["tests"]]
     found = Findings(lines, tests, study["shares"], study["rho"])
-    made = markdown(found, read_plan(root / "studies" / "results.toml"))
+    made = study_markdown(found, read_plan(root / "studies" / "results.toml"))
     assert made.strip() in (root / "docs" / "results.md").read_text()
 
 

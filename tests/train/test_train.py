@@ -29,8 +29,8 @@ from unwaver.models.hf_common import folder_identity
 from unwaver.models.trained import in_form, read_trained
 from unwaver.tasks import built_in
 from unwaver.train import finetune
-from unwaver.train.finetune import Made, train
-from unwaver.train.rows import lines_of_test, request
+from unwaver.train.finetune import TrainedModel, train
+from unwaver.train.rows import lines_of_test, request_of
 from unwaver.train.setup import Setup
 from unwaver.types import Item
 
@@ -63,13 +63,15 @@ def setup(base: str, tables: Path, *tasks: str, **options: Any) -> Setup:
 
 
 @pytest.fixture(scope="module")
-def trained(base: str, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Made]:
+def trained(base: str, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> list[TrainedModel]:
     return train(setup(base, tables, "mrpc", test_split=TEST(tables)), tmp_path_factory.mktemp("out"), [0, 1])
 
 
 def logprobs(folder: Path, items: list[Item], task: str = "mrpc") -> np.ndarray:
     model = open_model(str(folder), device="cpu")
-    found = dict(pair for batch in model.answer([request(i, built_in()[task]) for i in items]) for pair in batch)
+    found = dict(
+        pair for batch in model.answer([request_of(i, built_in()[task]) for i in items]) for pair in batch
+    )
     return np.array([found[n].logprobs for n in range(len(items))])
 
 
@@ -80,7 +82,7 @@ def pair(a: str, b: str) -> Item:
 PAIRS = [pair(a, b) for a, b in zip(tiny_encoder.sentences(40, 3), tiny_encoder.sentences(40, 4), strict=True)]
 
 
-def test_it_learns_and_the_folder_is_an_ordinary_one(trained: list[Made]) -> None:
+def test_it_learns_and_the_folder_is_an_ordinary_one(trained: list[TrainedModel]) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     scores = trained[0].scores["mrpc"]
@@ -97,7 +99,7 @@ def test_it_learns_and_the_folder_is_an_ordinary_one(trained: list[Made]) -> Non
     )
 
 
-def test_what_lies_in_the_folder(trained: list[Made], tables: Path) -> None:
+def test_what_lies_in_the_folder(trained: list[TrainedModel], tables: Path) -> None:
     folder = trained[0].folder
     names = {p.name for p in folder.iterdir()}
     assert {
@@ -125,7 +127,9 @@ def test_what_lies_in_the_folder(trained: list[Made], tables: Path) -> None:
     assert [s["folder"] for s in summary["seeds"]] == ["seed0", "seed1"]
 
 
-def test_seeds_differ_and_the_same_command_trains_nothing(base: str, tables: Path, trained: list[Made]) -> None:
+def test_seeds_differ_and_the_same_command_trains_nothing(
+    base: str, tables: Path, trained: list[TrainedModel]
+) -> None:
     assert np.abs(logprobs(trained[0].folder, PAIRS) - logprobs(trained[1].folder, PAIRS)).max() > 1e-3
     out = trained[0].folder.parent
     before = {p: p.stat().st_mtime_ns for p in out.rglob("*.safetensors")}
@@ -157,7 +161,7 @@ train(Setup(**{**options, "tasks": tuple(options["tasks"])}), Path(sys.argv[2]),
 
 @pytest.mark.parametrize("broken", ["", "state", "weights"])
 def test_a_killed_training_goes_on_as_if_nothing_had_been(
-    base: str, tables: Path, trained: list[Made], tmp_path: Path, broken: str
+    base: str, tables: Path, trained: list[TrainedModel], tmp_path: Path, broken: str
 ) -> None:
     """Step 31 is in the third epoch; `broken`: the kill cut the newest checkpoint short, or its deletion."""
     asked = setup(base, tables, "mrpc")
@@ -207,7 +211,7 @@ def test_a_killed_training_of_several_tasks_with_pairs_goes_on_too(
 
 
 def test_a_kill_while_it_is_measured_costs_no_training(
-    base: str, tables: Path, trained: list[Made], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    base: str, tables: Path, trained: list[TrainedModel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = setup(base, tables, "mrpc", test_split=TEST(tables))
     with monkeypatch.context() as patch:
@@ -340,13 +344,13 @@ def test_forms_of_tasks() -> None:
 
 
 @pytest.fixture(scope="module", params=["bert", "roberta"])
-def shared(request: Any, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
+def shared(request: Any, tables: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
     base = tiny_encoder.encoder(tmp_path_factory.mktemp("base"), request.param)
     both = setup(base, tables, "mrpc", "snli", multi_task=True, epochs=8)
     return train(both, tmp_path_factory.mktemp("multi"), [0])[0]
 
 
-def test_heads_share_an_encoder(shared: Made) -> None:
+def test_heads_share_an_encoder(shared: TrainedModel) -> None:
     from safetensors.numpy import load_file
     from transformers import AutoModel
 
@@ -365,13 +369,13 @@ def test_heads_share_an_encoder(shared: Made) -> None:
     AutoModel.from_pretrained(shared.folder)  # an ordinary encoder
 
 
-def test_the_head_is_chosen_by_the_task(shared: Made) -> None:
+def test_the_head_is_chosen_by_the_task(shared: TrainedModel) -> None:
     """A mixed batch gives what each task gives alone."""
     snli = built_in()["snli"]
     text = {"premise": "the man runs here 1", "hypothesis": "no man runs here 1"}
     other = Item("1", "snli", "original", text, snli.labels, ("contradiction",))
     model = open_model(str(shared.folder), device="cpu")
-    asked = [request(PAIRS[0], MRPC), request(other, snli), request(PAIRS[1], MRPC)]
+    asked = [request_of(PAIRS[0], MRPC), request_of(other, snli), request_of(PAIRS[1], MRPC)]
     mixed = dict(p for batch in model.answer(asked) for p in batch)
     assert [len(mixed[n].logprobs) for n in range(3)] == [2, 3, 2]
     alone = logprobs(shared.folder, [other], "snli")
@@ -379,14 +383,14 @@ def test_the_head_is_chosen_by_the_task(shared: Made) -> None:
     assert all(np.exp(a.logprobs).sum() == pytest.approx(1) for a in mixed.values())
 
 
-def test_a_task_without_a_head(shared: Made) -> None:
+def test_a_task_without_a_head(shared: TrainedModel) -> None:
     model = open_model(str(shared.folder), device="cpu")
     item = Item("0", "rte", "original", {"sentence1": "a", "sentence2": "b"}, ("entailment", "not_entailment"))
     with pytest.raises(ModelError, match="has no head for rte; it has mrpc, snli"):
-        model.check([request(item, built_in()["rte"])])
+        model.check([request_of(item, built_in()["rte"])])
 
 
-def test_a_damaged_folder_is_told(shared: Made, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_told(shared: TrainedModel, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(shared.folder, folder)
     (folder / "heads.safetensors").write_bytes(b"")
@@ -398,7 +402,7 @@ def test_a_damaged_folder_is_told(shared: Made, tmp_path: Path) -> None:
 
 
 def test_a_model_may_start_from_a_trained_one(
-    shared: Made, trained: list[Made], tables: Path, tmp_path: Path
+    shared: TrainedModel, trained: list[TrainedModel], tables: Path, tmp_path: Path
 ) -> None:
     """Of an encoder with heads the encoder is taken; of a classifier with other labels all but the head."""
     for n, start in enumerate((shared.folder, trained[0].folder)):
@@ -446,7 +450,9 @@ def test_variants_that_make_no_pairs_are_refused(base: str, tables: Path, tmp_pa
 # --- what was trained on ------------------------------------------------------------------------------------
 
 
-def test_groups_that_were_trained_on_are_scored_apart(trained: list[Made], tables: Path, tmp_path: Path) -> None:
+def test_groups_that_were_trained_on_are_scored_apart(
+    trained: list[TrainedModel], tables: Path, tmp_path: Path
+) -> None:
     """Half of the file was trained on – in other letters –, half not; swaps of trained rows are of the same groups."""
     rows = (tables / "mrpc.csv").read_text().splitlines()[1:41]
     new = [f"a red dog sits {n},the red dog sits {n},equivalent" for n in range(40)]
@@ -478,7 +484,7 @@ def test_groups_that_were_trained_on_are_scored_apart(trained: list[Made], table
     assert [(s.kind, s.metric, s.value) for s in again] == [(s.kind, s.metric, s.value) for s in result]
 
 
-def test_the_form_does_not_hide_what_was_seen(trained: list[Made], tables: Path, tmp_path: Path) -> None:
+def test_the_form_does_not_hide_what_was_seen(trained: list[TrainedModel], tables: Path, tmp_path: Path) -> None:
     file = tmp_path / "same.csv"
     shutil.copy(tables / "mrpc.csv", file)
     result = unwaver.run(
@@ -548,7 +554,7 @@ def test_real_symmetric_sets(base: str, data: Path, tmp_path: Path) -> None:
 
 
 def test_what_the_base_was_trained_on_stays_seen(
-    base: str, tables: Path, trained: list[Made], tmp_path: Path
+    base: str, tables: Path, trained: list[TrainedModel], tmp_path: Path
 ) -> None:
     """A model that starts from another has learnt its texts too, however few it is trained on itself."""
     first = trained[0].folder
@@ -671,7 +677,7 @@ def test_unknown_bases(tables: Path, tmp_path: Path) -> None:
         train(setup("package/numpy", tables, "mrpc"), tmp_path, [0])
 
 
-def test_a_folder_of_seeds_says_which_are_in_it(trained: list[Made]) -> None:
+def test_a_folder_of_seeds_says_which_are_in_it(trained: list[TrainedModel]) -> None:
     with pytest.raises(ModelError, match=r"no config\.json") as error:
         open_model(str(trained[0].folder.parent), device="cpu")
     assert str(trained[0].folder) in str(error.value.hint)
@@ -687,7 +693,9 @@ def test_a_training_that_goes_astray_is_told(
     assert not (tmp_path / "seed0").exists()
 
 
-def test_a_model_that_gives_no_numbers_has_no_accuracy(trained: list[Made], tables: Path, tmp_path: Path) -> None:
+def test_a_model_that_gives_no_numbers_has_no_accuracy(
+    trained: list[TrainedModel], tables: Path, tmp_path: Path
+) -> None:
     """Such a folder, from wherever, is no base: its first loss is no number."""
     from safetensors.numpy import load_file, save_file
 

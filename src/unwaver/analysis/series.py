@@ -9,7 +9,7 @@ from unwaver.types import Score
 
 
 @dataclass(frozen=True)
-class Step:
+class SeriesPoint:
     """One model of the series on one suite/task/kind: each metric as (value, low, high)."""
 
     size: float
@@ -19,7 +19,7 @@ class Step:
     flags: tuple[str, ...]
 
 
-def series(models: Mapping[float, Sequence[Score]], metrics: Sequence[str]) -> list[Step]:
+def series(models: Mapping[float, Sequence[Score]], metrics: Sequence[str]) -> list[SeriesPoint]:
     """By suite/task/kind, small sizes first: series({0.01: scores, 1.0: scores}, ["A_bucket", "P_C"])."""
     steps = []
     for size in sorted(models):
@@ -30,5 +30,5 @@ def series(models: Mapping[float, Sequence[Score]], metrics: Sequence[str]) -> l
         for (relation, model), scores in found.items():
             values = {name: (s.value, s.low, s.high) for name, s in scores.items()}
             flags = tuple(dict.fromkeys(flag for s in scores.values() for flag in s.flags))
-            steps.append(Step(size, relation, model, values, flags))
+            steps.append(SeriesPoint(size, relation, model, values, flags))
     return sorted(steps, key=lambda step: (step.relation, step.size))

@@ -18,6 +18,7 @@ from uuid import uuid4
 from unwaver.answers.store import Store
 from unwaver.asking.claims import Claims
 from unwaver.asking.purse import Budget, Ledger, Purse, Spent
+from unwaver.console import Progress
 from unwaver.models.parts import Parts
 from unwaver.models.ways import way_of
 from unwaver.types import Answer, Group, Item, Model, Request
@@ -26,7 +27,6 @@ KEY_VERSION = 1
 WAVE = 4096
 
 Render = Callable[[Item, Model], Request]
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)

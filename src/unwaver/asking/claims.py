@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from unwaver.answers.store import Store
 from unwaver.asking.worker import Worker
+from unwaver.console import Progress, silent
 from unwaver.errors import StoreError
 from unwaver.models.parts import Parts
 from unwaver.types import Model
@@ -24,12 +25,6 @@ LOCAL = 256  # the first claim for a model that does not say how many it answers
 SHORTEST, LONGEST = 0.05, 1.0  # seconds between two looks at what others do
 PATIENCE = 2.0  # seconds before a person is told why nothing happens
 
-Progress = Callable[[int], None]
-
-
-def _silent(_: str) -> None:
-    pass
-
 
 @dataclass
 class Claims:
@@ -37,7 +32,7 @@ class Claims:
 
     store: Store
     worker: Worker
-    say: Callable[[str], None] = _silent
+    say: Callable[[str], None] = silent
     _wait: Callable[[float], None] = field(default=time.sleep)
 
     def waves(self, groups: Sequence[Sequence[str]], model: Model, progress: Progress) -> Iterator[list[str]]:
@@ -118,7 +113,7 @@ class Claims:
 
 
 @contextmanager
-def claiming(store: Store, say: Callable[[str], None] = _silent) -> Iterator[Claims]:
+def claiming(store: Store, say: Callable[[str], None] = silent) -> Iterator[Claims]:
     """Take part in the work on a shared store."""
     with store.transaction() as db:
         db.execute(SCHEMA)

@@ -176,9 +176,9 @@ def compare_command(first: Path, second: Path, test: Path | None, seed: int, as_
 
     For example human and automatic ones. Differences are FIRST − SECOND.
     """
-    from unwaver.analysis.compare import compare
+    from unwaver.analysis.two_tables import compare_tables
 
-    found = compare(_table(first, test), _table(second, test), seed=seed)
+    found = compare_tables(_table(first, test), _table(second, test), seed=seed)
     header = ("metric", "first", "second", "difference", "95 % interval", "groups")
     rows = [
         (

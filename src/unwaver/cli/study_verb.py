@@ -72,7 +72,7 @@ def command(
     check_folder(place, {"study.json": "study", "tables.md": "study tables"}, inputs=[file], force=force)
     from unwaver.engine.folder import write_whole
     from unwaver.study.findings import findings
-    from unwaver.study.tables import markdown, remarks, tables
+    from unwaver.study.tables import study_markdown, study_remarks, study_tables
     from unwaver.study.work import work
 
     voice = console(quiet or as_json)
@@ -80,7 +80,7 @@ def command(
     found = findings(plan, models)
     document = json.dumps(found.document(), ensure_ascii=False, allow_nan=False)
     write_whole(place / "study.json", document + "\n")
-    write_whole(place / "tables.md", markdown(found, plan))
+    write_whole(place / "tables.md", study_markdown(found, plan))
     if as_json:
         print_json(found.document())
         return
@@ -89,9 +89,9 @@ def command(
     from unwaver.reports.terminal import print_rows
 
     screen = Console(highlight=False, soft_wrap=False)
-    for title, table in tables(found, plan):
+    for title, table in study_tables(found, plan):
         screen.print(title, style="bold", markup=False)
         print_rows(table, screen)
-    for remark in remarks(found, plan):
+    for remark in study_remarks(found, plan):
         screen.print(remark, style="yellow", markup=False)
     click.echo(f"Written: {place}/tables.md, {place}/study.json")

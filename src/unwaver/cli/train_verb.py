@@ -15,7 +15,7 @@ from unwaver.cli.run_verb import console, pairs
 from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:
-    from unwaver.train.finetune import Made
+    from unwaver.train.finetune import TrainedModel
 
 
 @verb(
@@ -152,7 +152,7 @@ def command(
     from unwaver.errors import UsageError
     from unwaver.outputs import check_folder
     from unwaver.train.finetune import train
-    from unwaver.train.setup import Setup, named
+    from unwaver.train.setup import Setup, task_and_form
 
     if seeds < 1:
         raise UsageError(f"--seeds is {seeds}, expected 1 or more", hint="leave it out for one")
@@ -165,7 +165,7 @@ def command(
         "rows": {task: _whole(number) for task, number in by_task(options["rows"]).items()},
         "columns": pairs(options["columns"], "--column"),
     }
-    names = [named(task)[0].name for task in tasks]
+    names = [task_and_form(task)[0].name for task in tasks]
     if twice := next((name for name in names if names.count(name) > 1), None):
         hint = "name each once; the same task in another form needs a command and an --out of its own"
         raise UsageError(f"the task {twice} is named twice", hint=hint)
@@ -196,9 +196,9 @@ def _name(task: str) -> str:
 
 def _without(options: Mapping[str, Any], tasks: Collection[str]) -> dict[str, Any]:
     """The options without what is said of some tasks by name: each model hears of its own."""
-    from unwaver.train.setup import BY_TASK, named
+    from unwaver.train.setup import BY_TASK, task_and_form
 
-    left_out = {named(task)[0].name for task in tasks}
+    left_out = {task_and_form(task)[0].name for task in tasks}
     own = {o: {task: v for task, v in options[o].items() if task not in left_out} for o in BY_TASK}
     return {**options, **own}
 
@@ -243,7 +243,7 @@ def _print_json(places: Sequence[Path]) -> None:
     print_json(found[0] if len(found) == 1 else {"version": 1, "models": found})
 
 
-def _print_table(found: Sequence[tuple[Path, Sequence[Made]]]) -> None:
+def _print_table(found: Sequence[tuple[Path, Sequence[TrainedModel]]]) -> None:
     from rich.console import Console
 
     from unwaver.reports.terminal import print_rows
@@ -281,7 +281,7 @@ def _cells(scores: Mapping[str, Any]) -> list[list[str]]:
     return lines
 
 
-def _means(made: Sequence[Made]) -> list[list[str]]:
+def _means(made: Sequence[TrainedModel]) -> list[list[str]]:
     """mean (s.d.) over seeds"""
     import statistics
 

@@ -20,15 +20,12 @@ import polars as pl
 
 from unwaver.answers import columns
 from unwaver.answers.table import SCHEMA
+from unwaver.console import silent
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, Where, decode, read_rows, read_text, shown, whole
 from unwaver.state import NO_ANSWER
 
 HEAD = 1 << 16  # bytes that a format is told by
-
-
-def _silent(_: str) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class LogOptions:
     gold: str | None = None
     replicate: str | None = None
     test: Path | str | None = None  # paranlu: the same model's predictions on the full test set
-    say: Callable[[str], None] = field(default=_silent, compare=False)  # what a reader of the scores must know
+    say: Callable[[str], None] = field(default=silent, compare=False)  # what a reader of the scores must know
 
     def __post_init__(self) -> None:
         for name in ("bucket_file", "test"):
@@ -139,7 +136,7 @@ def lookup(record: Mapping[str, Any], path: str, where: Where) -> Any:
     return value
 
 
-def as_text(value: Any) -> str | None:
+def field_text(value: Any) -> str | None:
     """ " a " -> "a", 3 and 3.0 -> "3", true -> "true", "", NaN and null -> None, anything else as JSON."""
     if isinstance(value, str):
         return value.strip() or None
@@ -150,7 +147,7 @@ def as_text(value: Any) -> str | None:
 
 def as_golds(value: Any) -> list[str] | None:
     """ "a" -> ["a"], ["a", "b"] -> ["a", "b"]; nothing -> None."""
-    texts = [as_text(v) for v in (value if isinstance(value, list | tuple) else [value])]
+    texts = [field_text(v) for v in (value if isinstance(value, list | tuple) else [value])]
     return [t for t in texts if t is not None] or None
 
 
@@ -216,18 +213,18 @@ def with_named_fields(
 ) -> dict[str, Any]:
     """The entry with what --bucket, --variant, --answer, --gold and --replicate name in the record."""
     if options.answer is not None:
-        made["label"] = as_text(lookup(record, options.answer, where))
+        made["label"] = field_text(lookup(record, options.answer, where))
         if made["status"] not in NO_ANSWER:  # what was cut, refused or failed stays so
             read = made["status"] if made["status"] == "cut_read" else "answered"
             made["status"] = "unreadable" if made["label"] is None else read
     if options.gold is not None:
         made["gold"], made["right"] = as_golds(lookup(record, options.gold, where)), None
     if options.variant is not None:
-        made["item"] = as_text(lookup(record, options.variant, where)) or ""
+        made["item"] = field_text(lookup(record, options.variant, where)) or ""
     if options.replicate is not None:
-        made["replicate"] = as_text(lookup(record, options.replicate, where))
+        made["replicate"] = field_text(lookup(record, options.replicate, where))
     if options.bucket is not None:
-        bucket = as_text(lookup(record, options.bucket, where))
+        bucket = field_text(lookup(record, options.bucket, where))
         if bucket is None:
             raise where.error(f'field "{options.bucket}": found nothing, expected a bucket', "drop the record")
         made["group"] = made["id"] = bucket
@@ -312,7 +309,7 @@ def _bucket_file(path: Path) -> dict[str, str]:
 
 def _pair(row: Row) -> tuple[str, str]:
     names = ["id", "bucket"] if {"id", "bucket"} <= row.cells.keys() else list(row.cells)[:2]
-    values = [as_text(row.cells[name]) for name in names]
+    values = [field_text(row.cells[name]) for name in names]
     if len(values) < 2 or values[0] is None or values[1] is None:
         raise row.where.error(
             f"found {shown(dict(row.cells))}, expected an id and its bucket", "columns: id, bucket"

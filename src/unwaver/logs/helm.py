@@ -21,9 +21,9 @@ from unwaver.logs.common import (
     LogOptions,
     Partial,
     as_right,
-    as_text,
     digest,
     entry,
+    field_text,
     files_in,
     head,
     lines_of,
@@ -193,7 +193,7 @@ def _perturbation(instance: Mapping[str, Any]) -> str:
 def _references(instance: Mapping[str, Any]) -> list[tuple[str | None, bool]]:
     found = instance.get("references")
     return [
-        (as_text(r["output"].get("text")), "correct" in _listed(r.get("tags")))
+        (field_text(r["output"].get("text")), "correct" in _listed(r.get("tags")))
         for r in _listed(found)
         if isinstance(r, Mapping) and isinstance(r.get("output"), Mapping)
     ]
@@ -220,8 +220,8 @@ def _finish(completion: Any) -> str:
 
 def _mapped(completion: Any, state: Mapping[str, Any]) -> tuple[str | None, bool]:
     """ "B" -> the text of choice B, where the run says so; and whether it does."""
-    text = as_text(completion.get("text")) if isinstance(completion, Mapping) else None
+    text = field_text(completion.get("text")) if isinstance(completion, Mapping) else None
     mapping = state.get("output_mapping")
     if isinstance(mapping, Mapping) and text in mapping:
-        return as_text(mapping[text]), True
+        return field_text(mapping[text]), True
     return text, False

@@ -27,9 +27,9 @@ from unwaver.logs.common import (
     Partial,
     as_golds,
     as_right,
-    as_text,
     digest,
     entry,
+    field_text,
     files_in,
     head,
     table_of_entries,
@@ -187,8 +187,8 @@ def _entry(
 def _label(sample: Any, score: Any, choices: Sequence[str]) -> str | None:
     """What the scorer took for the answer, else all of the text. Of multiple choice it is the text of the choice:
     its letter says which place it has in this sample, and choices may be shuffled."""
-    said = None if score is None else as_text(score.answer)
-    written = as_text(sample.output.completion)
+    said = None if score is None else field_text(score.answer)
+    written = field_text(sample.output.completion)
     if not choices:
         return said or written
     if said is None and written is not None:  # the scorer found no choice, or there is none

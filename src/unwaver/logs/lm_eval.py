@@ -26,9 +26,9 @@ from unwaver.logs.common import (
     Partial,
     as_golds,
     as_right,
-    as_text,
     digest,
     entry,
+    field_text,
     files_in,
     head,
     table_of_entries,
@@ -132,7 +132,7 @@ def _entries(
     made = {
         **told,
         "group": f"{cells['doc_id']}:{str(doc_hash)[:12]}",
-        "id": as_text(id),
+        "id": field_text(id),
         "item": digest(cells["doc_id"], doc_hash, prompt_hash),
     }
     right = None if metric is None else as_right(cells.get(metric), partial)
@@ -169,8 +169,8 @@ def _said(cells: Mapping[str, Any], arguments: Sequence[Sequence[Any]], metric: 
         return _choice(cells, arguments, metric, where)
     first, listed = responses[0], choices_shown(cells["doc"], arguments[0][0])
     if isinstance(first, list):  # the metric was given the list as a whole
-        return _Said([_named(as_text(answer), listed) for answer in first] or [None], judged=0)
-    said = [as_text(answer) for answer in _unfiltered_repeats(cells["resps"], first)]
+        return _Said([_named(field_text(answer), listed) for answer in first] or [None], judged=0)
+    said = [field_text(answer) for answer in _unfiltered_repeats(cells["resps"], first)]
     return _Said([_named(answer, listed) for answer in said])
 
 

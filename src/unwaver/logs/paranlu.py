@@ -29,7 +29,7 @@ _BUCKET = ("original_prediction", "original_confidence", "gold_label", "bucket_c
 _TEST = ("example_id", "confidence", "prediction", "label")
 
 
-class Options(Protocol):
+class TestSetOption(Protocol):
     @property
     def test(self) -> Path | str | None: ...
 
@@ -42,7 +42,7 @@ def looks_like(path: Path) -> bool:
     return start.startswith("[") and all(f'"{name}"' in start for name in _TEST)
 
 
-def read(path: Path, options: Options) -> pl.DataFrame:
+def read(path: Path, options: TestSetOption) -> pl.DataFrame:
     """The table of a prediction file; with `options.test` also the test set, and a weight for each problem."""
     problems = _problems(path)
     task = _task(next(iter(problems)), path)

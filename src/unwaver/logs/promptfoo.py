@@ -22,9 +22,9 @@ from unwaver.logs.common import (
     LogOptions,
     Partial,
     as_right,
-    as_text,
     digest,
     entry,
+    field_text,
     head,
     lines_of,
     lookup,
@@ -103,11 +103,11 @@ def _entry(
         task=task,
         model=_provider(result.get("provider")),
         group=digest(variables),
-        id=as_text(description) or as_text(result.get("testIdx")),
+        id=field_text(description) or field_text(result.get("testIdx")),
         item=digest(template, variables),
-        label=as_text(output),
+        label=field_text(output),
         right=_right(result, options.metric_key, partial, where),
-        status=log_status(_finish(response), as_text(output)),
+        status=log_status(_finish(response), field_text(output)),
     )
     if _failed(result, output):
         made |= {"status": "failed", "label": None, "right": None}

@@ -20,7 +20,7 @@ from unwaver.answers.columns import Origin, label_sets, parquet_schema, read_par
 from unwaver.answers.table import REQUIRED, read_table
 from unwaver.errors import DataError, near
 from unwaver.files import EXTENSIONS, Row, extension, read_rows, shown, stem
-from unwaver.logs.common import LogOptions, as_table, as_text, bucket_names, head, lookup
+from unwaver.logs.common import LogOptions, as_table, bucket_names, field_text, head, lookup
 
 NAME = "table"
 # what a column is called where no option says otherwise
@@ -153,11 +153,11 @@ def _rows(path: Path, options: LogOptions) -> pl.DataFrame:
 
 def _text(role: str, value: Any, row: Row) -> Any:
     if role == "gold":
-        texts = [as_text(v) for v in (value if isinstance(value, list) else [value])]
+        texts = [field_text(v) for v in (value if isinstance(value, list) else [value])]
         return [t for t in texts if t is not None] or None
     if isinstance(value, dict | list) and role not in ("answer", "variant"):
         raise row.where.error(f"{role}: found {shown(value)}, expected text or a number", "name a field below it")
-    return as_text(value)
+    return field_text(value)
 
 
 # --- the log ------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def _texts(frame: pl.DataFrame, path: Path) -> list[pl.Series]:
         if name == "gold":
             column = label_sets(frame[name], origin)
         elif dtype.is_nested() and name in ("answer", "variant"):
-            column = pl.Series(name, [as_text(_plain(v)) for v in frame[name].to_list()], dtype=pl.String)
+            column = pl.Series(name, [field_text(_plain(v)) for v in frame[name].to_list()], dtype=pl.String)
         else:
             column = texts(frame[name], origin)
         if name in ("answer", "gold") and column.dtype == pl.String:

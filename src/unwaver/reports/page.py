@@ -12,13 +12,13 @@ import hashlib
 import html
 import json
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from unwaver import __version__
+from unwaver.console import Track, untracked
 from unwaver.meaning import Meaning, meaning_of
 from unwaver.reports import methods
 from unwaver.reports.explorer import MOST_CASES, columns
@@ -37,13 +37,6 @@ MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, b
 MOST_FIGURES = 4  # of a family, likewise
 MOST_SCORES = 2000  # rows of the table of all numbers
 _LONG = 300
-
-
-Track = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
-
-
-def _untracked(_what: str, _total: int) -> AbstractContextManager[Callable[[int], None]]:
-    return nullcontext(lambda _: None)
 
 
 class Html(str):
@@ -77,7 +70,7 @@ def _child(child: object) -> str:
     )
 
 
-def page(sources: Sequence[Source], track: Track = _untracked) -> str:
+def page(sources: Sequence[Source], track: Track = untracked) -> str:
     """The whole file. `track` shows how far it has come, as in `unwaver.engine.runs.Console`."""
     style, script = _static("report.css"), _static("report.js")
     result = Result([s for source in sources for s in source.result.scores])

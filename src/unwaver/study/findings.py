@@ -23,8 +23,8 @@ from unwaver.models.trained import SUFFIX
 from unwaver.result import Result
 from unwaver.stats import Floats, paired
 from unwaver.stats.paired import holm
-from unwaver.study.plan import Condition, Plan
-from unwaver.study.work import Model, answers_to_test
+from unwaver.study.plan import Condition, StudyPlan
+from unwaver.study.work import StudyModel, answers_to_test
 from unwaver.train.base import is_text_to_text, open_base
 from unwaver.types import Score
 
@@ -32,11 +32,11 @@ ALPHA = 0.05
 MARGIN = 0.02  # how much accuracy may be lost: 2 points
 TEST = "test"  # the kind of accuracies on a test set
 
-Case = tuple[str, str, str, str]  # suite, task, kind, metric
+RelationMetric = tuple[str, str, str, str]  # suite, task, kind, metric
 
 
 @dataclass(frozen=True)
-class Line:
+class SeedMean:
     """Mean and s.d. over seeds of one metric, accuracy beside; values are fractions."""
 
     base: str
@@ -84,7 +84,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Findings:
-    lines: list[Line]
+    lines: list[SeedMean]
     tests: list[Compared]
     shares: list[dict[str, Any]]
     rho: list[dict[str, Any]]
@@ -100,7 +100,7 @@ class Findings:
         }
 
 
-def findings(plan: Plan, models: Sequence[Model]) -> Findings:
+def findings(plan: StudyPlan, models: Sequence[StudyModel]) -> Findings:
     lines = list(_lines(models))
     tests = [test for base in plan.bases for pair in plan.compare for test in _tests(base, pair, models)]
     corrected = holm([test.p for test in tests])
@@ -123,8 +123,8 @@ def _can_lead(metric: str) -> bool:
 # --- means over seeds ---------------------------------------------------------------------------------------
 
 
-def _lines(models: Sequence[Model]) -> Iterator[Line]:
-    found: dict[tuple[str, Condition, Case], list[Score]] = {}
+def _lines(models: Sequence[StudyModel]) -> Iterator[SeedMean]:
+    found: dict[tuple[str, Condition, RelationMetric], list[Score]] = {}
     accuracies: dict[tuple[str, Condition, str], list[list[float]]] = {}
     for model in models:
         for score in _scores(model):
@@ -140,12 +140,12 @@ def _lines(models: Sequence[Model]) -> Iterator[Line]:
         spread = _sd(values)
         about = (base, condition.setting, condition.fraction, "", task, TEST, "accuracy", "high")
         value = statistics.fmean(values)
-        yield Line(*about, value, spread, value, spread, len(values), len(several[0]), 0, False)
+        yield SeedMean(*about, value, spread, value, spread, len(values), len(several[0]), 0, False)
     for (base, condition, (suite, task, kind, metric)), scores in found.items():
         values = [s.value for s in scores if s.value is not None]
         right = [s.accuracy for s in scores if s.accuracy is not None]
         about = (base, condition.setting, condition.fraction, suite, task, kind, metric, scores[0].better)
-        yield Line(
+        yield SeedMean(
             *about,
             value=statistics.fmean(values) if values else None,
             sd=_sd(values),
@@ -164,33 +164,33 @@ def _sd(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) if len(values) > 1 else None
 
 
-def _scores(model: Model) -> Iterator[Score]:
+def _scores(model: StudyModel) -> Iterator[Score]:
     for run in model.runs:
         yield from Result(read_scores(run / SCORES)).leading()
 
 
 # --- paired tests -------------------------------------------------------------------------------------------
 
-Values = dict[str, tuple[str, list[float]]]  # group -> its cluster, a value for each seed
+GroupValues = dict[str, tuple[str, list[float]]]  # group -> its cluster, a value for each seed
 
 
-def _tests(base: str, pair: tuple[Condition, Condition], models: Sequence[Model]) -> Iterator[Compared]:
+def _tests(base: str, pair: tuple[Condition, Condition], models: Sequence[StudyModel]) -> Iterator[Compared]:
     first, second = ([m for m in models if m.base == base and m.condition == side] for side in pair)
     one, other = _by_case(first), _by_case(second)
     names = [c.setting if pair[0].fraction == pair[1].fraction else f"{c.setting}@{c.fraction:g}" for c in pair]
     for case in one:
         if case in other and not case[2].endswith(SUFFIX):
-            found = difference(one[case], other[case])
+            found = paired_test(one[case], other[case])
             if found is not None:
                 suite, task, kind, metric = case
                 about = replace(found, suite=suite, task=task, kind=kind, metric=metric)
                 yield replace(about, base=base, first=names[0], second=names[1])
 
 
-def _by_case(models: Sequence[Model]) -> dict[Case, Values]:
-    found: dict[Case, Values] = {}
+def _by_case(models: Sequence[StudyModel]) -> dict[RelationMetric, GroupValues]:
+    found: dict[RelationMetric, GroupValues] = {}
 
-    def add(case: Case, group: str, cluster: str, value: float) -> None:
+    def add(case: RelationMetric, group: str, cluster: str, value: float) -> None:
         found.setdefault(case, {}).setdefault(group, (cluster, []))[1].append(value)
 
     for model in models:
@@ -206,7 +206,7 @@ def _by_case(models: Sequence[Model]) -> dict[Case, Values]:
     return found
 
 
-def _group_values(frame: pl.DataFrame) -> Iterator[tuple[Case, list[tuple[str, str]], Floats]]:
+def _group_values(frame: pl.DataFrame) -> Iterator[tuple[RelationMetric, list[tuple[str, str]], Floats]]:
     """Of each case and metric: (group, cluster) in order, and a value for each."""
     for part in partition(frame):
         block = block_of(part)
@@ -220,7 +220,7 @@ def _group_values(frame: pl.DataFrame) -> Iterator[tuple[Case, list[tuple[str, s
                 yield (block.suite, block.task, block.kind, name), groups, values
 
 
-def difference(first: Values, second: Values) -> Compared | None:
+def paired_test(first: GroupValues, second: GroupValues) -> Compared | None:
     """The paired test of two conditions; a group counts if each has a value of it in some seed."""
     rows = []
     for group, (cluster, values) in first.items():
@@ -268,7 +268,7 @@ def rho(tau: float, tau_snli: float, tau_best: float) -> float | None:
     return None if tau == tau_best else (tau - tau_snli) / (tau - tau_best)
 
 
-def rho_of(lines: Sequence[Line], writers: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+def rho_of(lines: Sequence[SeedMean], writers: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     """ρ of BoolQ, MRPC and RTE; the best is taken over the bases of one suite, setting and fraction that write no
     text (T5 does). Models of one size are compared: which bases stand in a study is its author's choice."""
     taus: dict[tuple[str, str, float], dict[tuple[str, str], float]] = {}

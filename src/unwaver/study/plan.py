@@ -14,7 +14,7 @@ from unwaver.files import read_toml
 from unwaver.models.trained import check_form
 from unwaver.train.adversarial import WAYS
 from unwaver.train.recipes import NAMES as RECIPES
-from unwaver.train.setup import ALL, Setup, named
+from unwaver.train.setup import ALL, Setup, task_and_form
 
 _EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.single]; docs/train.md shows one'
 # of a setting, handed to the training as they are
@@ -87,7 +87,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     file: Path
     bases: tuple[str, ...]
     tasks: Mapping[str, TaskPlan]
@@ -116,8 +116,8 @@ class Plan:
                         yield Job(base, condition, some, setup, place)
 
     def _place(self, out: Path, base: str, condition: Condition, tasks: Sequence[str], multi_task: bool) -> Path:
-        place = out / "models" / slug(base) / f"{condition.fraction:g}" / condition.setting
-        return place if multi_task else place / slug(tasks[0])
+        place = out / "models" / folder_name(base) / f"{condition.fraction:g}" / condition.setting
+        return place if multi_task else place / folder_name(tasks[0])
 
     def _setup(
         self, out: Path, base: str, condition: Condition, setting: Setting, tasks: tuple[str, ...]
@@ -127,7 +127,7 @@ class Plan:
             other, _, task = setting.start.partition("/")
             place = self._place(out, base, Condition(other, condition.fraction), (task,), not task)
             start = str(place / "seed{seed}")
-        plans = {named(task)[0].name: self.tasks[task] for task in tasks}
+        plans = {task_and_form(task)[0].name: self.tasks[task] for task in tasks}
         variants = {name: setting.variants.get(p.name, setting.variants.get(ALL, ())) for name, p in plans.items()}
         return {
             "tasks": tasks,
@@ -144,15 +144,15 @@ class Plan:
         }
 
 
-def slug(text: str) -> str:
-    """slug("package/gt_all") -> "package-gt_all"."""
+def folder_name(text: str) -> str:
+    """folder_name("package/gt_all") -> "package-gt_all"."""
     return re.sub(r"[^\w.-]+", "-", text).strip("-.")
 
 
 # --- reading ------------------------------------------------------------------------------------------------
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path) -> StudyPlan:
     found = read_toml(path, "study", _EXAMPLE)
     check = _Checker(path)
     check.keys(found, _TOP, "the study")
@@ -174,7 +174,7 @@ def read_plan(path: Path) -> Plan:
     seeds = check.typed(found.get("seeds", 1), int, "seeds")
     if seeds < 1:
         raise check.error(f"seeds is at least 1, found {seeds}")
-    return Plan(
+    return StudyPlan(
         file=path,
         bases=tuple(check.texts(found["bases"], "bases")),
         tasks=tasks,
@@ -244,7 +244,7 @@ _KINDS = {dict: "a table", list: "a list", int: "a whole number", str: "a text",
 def _task(name: str, entry: Mapping[str, Any], check: _Checker) -> TaskPlan:
     where = f"tasks.{name}"
     check.keys(entry, _OF_TASK, where)
-    named(name)  # says what is known
+    task_and_form(name)  # says what is known
     for key in ("train", "test", "form"):
         check.typed(entry.get(key, ""), str, f"{where}.{key}")
     check.above_zero(entry, ("rows",), f"{where}.")

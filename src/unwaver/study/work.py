@@ -17,17 +17,17 @@ from unwaver.engine.runs import Run
 from unwaver.errors import DataError, StoreFull
 from unwaver.files import read_rows
 from unwaver.models.hf_common import folder_identity
-from unwaver.study.plan import Condition, Evaluation, Job, Plan
+from unwaver.study.plan import Condition, Evaluation, Job, StudyPlan
 from unwaver.study.workers import side_by_side
 from unwaver.suites.library import library
 from unwaver.suites.select import cases
 from unwaver.train.data import labelled
 from unwaver.train.finetune import train
-from unwaver.train.setup import named
+from unwaver.train.setup import task_and_form
 
 
 @dataclass(frozen=True)
-class Model:
+class StudyModel:
     """A trained model of the study, and the runs that evaluated it."""
 
     base: str
@@ -39,8 +39,8 @@ class Model:
 
 
 def work(
-    plan: Plan, out: Path, console: Console, *, data_dir: str | None, device: str | None, workers: int = 1
-) -> list[Model]:
+    plan: StudyPlan, out: Path, console: Console, *, data_dir: str | None, device: str | None, workers: int = 1
+) -> list[StudyModel]:
     """All models of the plan, trained and evaluated; what is there already is taken as it is."""
     jobs = list(plan.jobs(out, data_dir, device))
     checked: set[str] = set()
@@ -59,12 +59,12 @@ def work(
         made = train(job.setup, job.place, range(plan.seeds), say=_quiet, track=console.track)
         for each in made:
             runs = tuple(_evaluated(plan, job, each.folder, out, console))
-            models.append(Model(job.base, job.condition, job.tasks, each.seed, each.folder, runs))
+            models.append(StudyModel(job.base, job.condition, job.tasks, each.seed, each.folder, runs))
             _give_back_memory()
     return models
 
 
-def _side_by_side(plan: Plan, jobs: Sequence[Job], out: Path, console: Console, workers: int) -> None:
+def _side_by_side(plan: StudyPlan, jobs: Sequence[Job], out: Path, console: Console, workers: int) -> None:
     """Those that start from another model after all that do not, the longest first; each model is one call."""
     longest = sorted(jobs, key=lambda job: -job.rows)
     first = [job for job in longest if plan.settings[job.condition.setting].start is None]
@@ -85,13 +85,13 @@ def _fresh(job: Job) -> Job:
     return replace(job, setup=replace(job.setup))
 
 
-def one_model(plan: Plan, job: Job, seed: int, out: Path) -> None:
+def one_model(plan: StudyPlan, job: Job, seed: int, out: Path) -> None:
     (made,) = train(job.setup, job.place, [seed])
     for _ in _evaluated(plan, job, made.folder, out, Console()):
         pass
 
 
-def _check_evaluations(plan: Plan, task: str, job: Job) -> None:
+def _check_evaluations(plan: StudyPlan, task: str, job: Job) -> None:
     """All can be asked, and none twice: it would count as another seed."""
     known: set[str] = set()
     for evaluation in plan.tasks[task].evaluate:
@@ -121,12 +121,12 @@ def _quiet(_: str) -> None:
     pass
 
 
-def _evaluated(plan: Plan, job: Job, model: Path, out: Path, console: Console) -> Iterator[Path]:
+def _evaluated(plan: StudyPlan, job: Job, model: Path, out: Path, console: Console) -> Iterator[Path]:
     for task in job.tasks:
         for n, evaluation in enumerate(plan.tasks[task].evaluate):
             parent = out / "runs" / model.relative_to(out / "models")
             config = _config(plan, job, task, evaluation, model)
-            place = parent / f"{named(task)[0].name}-{n}-{config.id[:6]}"  # another limit is another run
+            place = parent / f"{task_and_form(task)[0].name}-{n}-{config.id[:6]}"  # another limit is another run
             config = replace(config, out=str(place))
             if not _is_done(place, config, model):
                 Run(config, console).go()
@@ -136,7 +136,7 @@ def _evaluated(plan: Plan, job: Job, model: Path, out: Path, console: Console) -
             yield place
 
 
-def _config(plan: Plan, job: Job, task: str, evaluation: Evaluation, model: Path) -> Config:
+def _config(plan: StudyPlan, job: Job, task: str, evaluation: Evaluation, model: Path) -> Config:
     general: dict[str, Any] = {
         "limit": plan.limit,
         "data_dir": job.setup.data_dir,
@@ -145,7 +145,7 @@ def _config(plan: Plan, job: Job, task: str, evaluation: Evaluation, model: Path
     models = (f"hf/{model}",)
     if evaluation.suite:
         return Config((evaluation.suite,), models, **general)
-    chosen = named(task)[0]
+    chosen = task_and_form(task)[0]
     files = library(_data_folder(job))
     file = labelled(chosen, evaluation.split, files).file
     name = task if task.endswith(".toml") else chosen.name
@@ -161,7 +161,7 @@ def _is_done(place: Path, config: Config, model: Path) -> bool:
     return same and not record.get("spent", {}).get("stopped")
 
 
-def answers_to_test(model: Model) -> list[dict[str, Any]]:
+def answers_to_test(model: StudyModel) -> list[dict[str, Any]]:
     """What the model said to the rows of the test set: task, id, cluster, label, gold."""
     from unwaver.train.finetune import TEST
 

@@ -22,6 +22,7 @@ from importlib import resources
 from pathlib import Path
 from typing import IO
 
+from unwaver.console import silent
 from unwaver.errors import DataError
 from unwaver.files import EXTENSIONS, whole
 
@@ -51,10 +52,6 @@ def homes() -> Mapping[str, Home]:
     }
 
 
-def _silent(_: str) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Library:
     """Where files are looked for, and whether one that is missing may be fetched. `say` hears what is done."""
@@ -62,7 +59,7 @@ class Library:
     folders: tuple[Path, ...]
     cache: Path
     fetch: bool = False
-    say: Callable[[str], None] = _silent
+    say: Callable[[str], None] = silent
     homes: Mapping[str, Home] = field(default_factory=homes)
     unreachable: dict[str, str] = field(default_factory=dict)  # host -> why, so that we wait for it once
 
@@ -151,7 +148,7 @@ def library(
 ) -> Library:
     """The folder given, else the one in UNWAVER_DATA, and the cache."""
     folder = data_dir or os.environ.get("UNWAVER_DATA")
-    return Library((Path(folder),) if folder else (), cache_folder(), fetch, say or _silent)
+    return Library((Path(folder),) if folder else (), cache_folder(), fetch, say or silent)
 
 
 def cache_folder() -> Path:

@@ -33,7 +33,7 @@ GUESSES = 20  # of a masked language model, from which the first that is another
 BATCH_TOKENS = 4096
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
-Rewrite = Callable[[Sequence[str]], list[list[str]]]  # for each text the others, best first
+Substitute = Callable[[Sequence[str]], list[list[str]]]  # for each text the others, best first
 
 
 def substituted(
@@ -77,7 +77,7 @@ def check_substitution(way: str, samples: int, encoder: str | None, masked_lm: s
 # --- synonyms -----------------------------------------------------------------------------------------------
 
 
-def by_synonyms(random: np.random.Generator, samples: int) -> Rewrite:
+def by_synonyms(random: np.random.Generator, samples: int) -> Substitute:
     """By the synonyms of the paraphrase rules: of the same part of speech in this sentence, and in its form."""
 
     def rewrite(texts: Sequence[str]) -> list[list[str]]:
@@ -130,7 +130,7 @@ def similar(texts: Sequence[str], made: Sequence[Sequence[str]], encoder: str, b
 # --- a masked language model --------------------------------------------------------------------------------
 
 
-def by_masked_lm(name: str, random: np.random.Generator, samples: int) -> Rewrite:
+def by_masked_lm(name: str, random: np.random.Generator, samples: int) -> Substitute:
     """One word of a sample is another: the likeliest one that the model has for its place."""
     torch, tokenizer, model = _masked_lm(name)
 

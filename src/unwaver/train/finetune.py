@@ -11,7 +11,7 @@ import os
 import shutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from unwaver import __version__
+from unwaver.console import Progress, Track, silent, untracked
 from unwaver.engine.folder import write_whole
 from unwaver.errors import StoreFull, UsageError
 from unwaver.models.hf_common import token_limit
@@ -38,9 +39,9 @@ from unwaver.train.base import PACKAGE, is_text_to_text, load_tokenizer, open_ba
 from unwaver.train.card import card
 from unwaver.train.material import Material, formed, material
 from unwaver.train.recipes import Recipe
-from unwaver.train.rows import Encoder, answered, lines_of_test, score
+from unwaver.train.rows import RowEncoder, accuracy_on, answered, lines_of_test
 from unwaver.train.setup import Setup, as_json, nothing_unseen
-from unwaver.train.tuning import Progress, Tuning, own_checkpoints
+from unwaver.train.tuning import Tuning, own_checkpoints
 
 SUMMARY, TEST, CARD = "summary.json", "test.jsonl", "README.md"
 SAVE_SECONDS = 300.0
@@ -53,19 +54,9 @@ _FULL = (
     "iostream error",
 )
 
-Track = Callable[[str, int], AbstractContextManager[Progress]]
-
-
-def _silent(_: str) -> None:
-    pass
-
-
-def _untracked(_what: str, _total: int) -> AbstractContextManager[Progress]:
-    return nullcontext(lambda _: None)
-
 
 @dataclass(frozen=True)
-class Made:
+class TrainedModel:
     """A trained model: where it is, and by task what it scored on the hold-out and the test set."""
 
     folder: Path
@@ -78,10 +69,10 @@ def train(
     out: Path,
     seeds: Sequence[int],
     *,
-    say: Callable[[str], None] = _silent,
-    track: Track = _untracked,
+    say: Callable[[str], None] = silent,
+    track: Track = untracked,
     save_seconds: float = SAVE_SECONDS,
-) -> list[Made]:
+) -> list[TrainedModel]:
     """Train what is not there yet."""
     made = []
     for n, seed in enumerate(seeds, 1):
@@ -95,18 +86,18 @@ def train(
             else:
                 made.append(training.go())
     everything = sorted([*made, *_made_before(setup, out, seeds)], key=lambda m: m.seed)
-    write_whole(out / SUMMARY, json.dumps(summary(setup, everything), ensure_ascii=False, indent=1) + "\n")
+    _write_json(out / SUMMARY, summary_of_seeds(setup, everything))
     return made
 
 
-def _made_before(setup: Setup, out: Path, seeds: Sequence[int]) -> Iterator[Made]:
+def _made_before(setup: Setup, out: Path, seeds: Sequence[int]) -> Iterator[TrainedModel]:
     """Models of the same training whose seeds were not asked for this time."""
     for folder in out.glob("seed*"):
         seed = folder.name.removeprefix("seed")
         if seed.isdecimal() and int(seed) not in seeds:
             about = _read_about(folder)
             if about.get("id") == setup.id(int(seed)) and _same_test(about, setup):
-                yield Made(folder, int(seed), about["scores"])
+                yield TrainedModel(folder, int(seed), about["scores"])
 
 
 def _read_about(folder: Path) -> dict[str, Any]:
@@ -137,7 +128,7 @@ def _disk(place: Path) -> Iterator[None]:
         raise
 
 
-def summary(setup: Setup, made: Sequence[Made]) -> dict[str, Any]:
+def summary_of_seeds(setup: Setup, made: Sequence[TrainedModel]) -> dict[str, Any]:
     """What summary.json holds: each seed, and mean and s.d. over seeds of each accuracy."""
     over: dict[str, dict[str, Any]] = {}
     for task, on in dict.fromkeys((t, s) for m in made for t, sets in m.scores.items() for s in sets):
@@ -191,16 +182,16 @@ class _Training:
         shutil.rmtree(self.checkpoints, ignore_errors=True)  # a kill may have left them
         return True
 
-    def measured(self) -> Made:
+    def measured(self) -> TrainedModel:
         """The finished model; where another test set is asked for than it was measured on, that is done now."""
         about = _read_about(self.folder)
         if not _same_test(about, self.setup):
             about["setup"], about["scores"] = as_json(self.setup), self._scores(self.folder)
             _write_json(self.folder / ABOUT, about)
             write_whole(self.folder / CARD, card(about))
-        return Made(self.folder, self.seed, about["scores"])
+        return TrainedModel(self.folder, self.seed, about["scores"])
 
-    def go(self) -> Made:
+    def go(self) -> TrainedModel:
         """Trained, then measured: a kill while it is measured costs none of the training."""
         if _read_about(self.part).get("id") != self.setup.id(self.seed):
             self._train()
@@ -210,12 +201,12 @@ class _Training:
         write_whole(self.part / CARD, card(about))
         self.part.rename(self.folder)
         shutil.rmtree(self.checkpoints, ignore_errors=True)
-        return Made(self.folder, self.seed, scores)
+        return TrainedModel(self.folder, self.seed, scores)
 
     def _train(self) -> None:
         tokenizer = load_tokenizer(self.base)
         recipe = self._fitted(self.recipe, tokenizer)
-        encode = Encoder(tokenizer, recipe.length, self.text_to_text)
+        encode = RowEncoder(tokenizer, recipe.length, self.text_to_text)
         read = material(self.setup, encode, self.seed, multi_task=self.multi_task, say=self.say)
         own_checkpoints(self.checkpoints, self.setup.id(self.seed))
         tuning = Tuning(
@@ -322,14 +313,14 @@ class _Training:
         lines: list[str] = []
         for part in self.setup.parts:
             held = answered(model, part.task, formed(part, part.divided[1]))
-            found[part.task.name] = {"held_out": score(part.divided[1], held, part.task)}
+            found[part.task.name] = {"held_out": accuracy_on(part.divided[1], held, part.task)}
             if part.test is not None:
                 items = unseen(part.test.items, known, part.task)
                 if not items:
                     raise nothing_unseen(part.task)
                 labels = answered(model, part.task, formed(part, items))
                 told = {FLAG: len(part.test.items) - len(items)}
-                found[part.task.name]["test"] = {**score(items, labels, part.task), **told}
+                found[part.task.name]["test"] = {**accuracy_on(items, labels, part.task), **told}
                 lines += lines_of_test(part.test.items, items, labels, part.task)
         (folder / TEST).unlink(missing_ok=True)
         if lines:

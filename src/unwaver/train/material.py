@@ -10,8 +10,8 @@ from unwaver.errors import UsageError
 from unwaver.models.trained import in_form
 from unwaver.train.adversarial import substituted
 from unwaver.train.consistency import Variant, variants_of
-from unwaver.train.rows import EncodedRow, Encoder
-from unwaver.train.setup import Part, Setup
+from unwaver.train.rows import EncodedRow, RowEncoder
+from unwaver.train.setup import Setup, TaskData
 from unwaver.types import Item
 
 
@@ -30,13 +30,13 @@ class Material:
         return sum(1 for row in self.rows if row.get("variant"))
 
 
-def formed(part: Part, items: Sequence[Item]) -> list[Item]:
+def formed(part: TaskData, items: Sequence[Item]) -> list[Item]:
     """Items in the form in which their task is trained."""
     return [in_form(item, part.task, part.form) for item in items]
 
 
 def material(
-    setup: Setup, encode: Encoder, seed: int, *, multi_task: bool, say: Callable[[str], None]
+    setup: Setup, encode: RowEncoder, seed: int, *, multi_task: bool, say: Callable[[str], None]
 ) -> Material:
     """Encode every task of a setup; with several heads a row carries the number of its own."""
     rows, held, learnt, added = list[EncodedRow](), list[EncodedRow](), list[Item](), 0
@@ -55,7 +55,7 @@ def material(
     return Material(rows, held, learnt, added)
 
 
-def _tell_of_joined_columns(part: Part, say: Callable[[str], None]) -> None:
+def _tell_of_joined_columns(part: TaskData, say: Callable[[str], None]) -> None:
     """A classifier reads premise and hypothesis of δ-NLI joined anyway, a prompt has a line for each."""
     if any("" in item.fields.values() for item in part.data.items):
         say(
@@ -65,7 +65,7 @@ def _tell_of_joined_columns(part: Part, say: Callable[[str], None]) -> None:
 
 
 def _variants(
-    setup: Setup, part: Part, items: Sequence[Item], seed: int, say: Callable[[str], None]
+    setup: Setup, part: TaskData, items: Sequence[Item], seed: int, say: Callable[[str], None]
 ) -> dict[int, Variant]:
     names = setup.variants_of(part.task.name)
     if not names:
@@ -80,7 +80,7 @@ def _variants(
 
 
 def _substituted(
-    setup: Setup, part: Part, items: Sequence[Item], seed: int, say: Callable[[str], None]
+    setup: Setup, part: TaskData, items: Sequence[Item], seed: int, say: Callable[[str], None]
 ) -> list[Item]:
     if not setup.adversarial:
         return []

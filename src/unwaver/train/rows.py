@@ -20,7 +20,7 @@ from unwaver.types import Item, Request
 EncodedRow = dict[str, Any]
 
 
-class Encoder:
+class RowEncoder:
     """Items as rows of token ids; `task` is the number of a head, None where there is one."""
 
     def __init__(self, tokenizer: Any, length: int, text_to_text: bool):
@@ -52,7 +52,7 @@ class Encoder:
         return [*ids, self._tokenizer.eos_token_id]
 
 
-def request(item: Item, task: Task) -> Request:
+def request_of(item: Item, task: Task) -> Request:
     form = task.form_of(item)
     return Request(task.name, segments_of(item, form), prompt_of(item, form), item.choices, form.words)
 
@@ -60,7 +60,7 @@ def request(item: Item, task: Task) -> Request:
 def answered(model: Any, task: Task, items: Sequence[Item]) -> list[str]:
     """The label that the model gives to each item."""
     labels = [""] * len(items)
-    for batch in model.answer([request(item, task) for item in items]):
+    for batch in model.answer([request_of(item, task) for item in items]):
         for n, answer in batch:
             logs = answer.logprobs
             if any(math.isnan(x) for x in logs):
@@ -85,7 +85,7 @@ def _clusters(items: Sequence[Item], task: Task) -> list[int]:
     return [places.setdefault(key_of(item, task), len(places)) for item in items]
 
 
-def score(items: Sequence[Item], labels: Sequence[str], task: Task) -> dict[str, Any]:
+def accuracy_on(items: Sequence[Item], labels: Sequence[str], task: Task) -> dict[str, Any]:
     found = estimate(_right(items, labels), np.array(_clusters(items, task)))
     return {"accuracy": found.value, "low": found.low, "high": found.high, "items": len(items)}
 

@@ -93,7 +93,7 @@ class Setup:
                 raise UsageError(f"--{name} is {value:g}", hint=hint)
 
     def _check_names(self) -> None:
-        known = [named(task)[0].name for task in self.tasks]
+        known = [task_and_form(task)[0].name for task in self.tasks]
         for option in BY_TASK:
             for name in getattr(self, option):
                 if name != ALL and name not in known:
@@ -107,12 +107,12 @@ class Setup:
         return table.get(task, table.get(ALL, otherwise))
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[TaskData]:
         """The data of each task, drawn and divided; what is wrong with files is said here, before any training."""
         files = library(Path(self.data_dir).expanduser() if self.data_dir else None)
         found = []
         for name in self.tasks:
-            task, form = named(name)
+            task, form = task_and_form(name)
             form = check_form(self.of(self.form, task.name, form) or PLAIN)
             task.form_named("" if form == PLAIN else form)
             split = self.of(self.train_split, task.name, TRAIN) or TRAIN
@@ -122,7 +122,7 @@ class Setup:
             tested = labelled(task, test, files, self.columns) if test else None
             if tested is not None and self.test_rows is not None:
                 tested = drawn(tested, rows=self.test_rows)
-            found.append(Part(task, form, data, tested))
+            found.append(TaskData(task, form, data, tested))
             found[-1].check()
         if len({part.task.name for part in found}) < len(found):
             raise UsageError("a task is named twice", hint="name each once")
@@ -156,7 +156,7 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Part:
+class TaskData:
     """One task of a model: its data, and the form it is read in."""
 
     task: Task
@@ -181,7 +181,7 @@ def nothing_unseen(task: Task) -> UsageError:
     return UsageError(f"all rows of the test set of {task.name} were trained on", hint=hint)
 
 
-def named(name: str) -> tuple[Task, str]:
+def task_and_form(name: str) -> tuple[Task, str]:
     """The task that is meant and the form it is usually trained in: "mrpc", "calm/mrpc" (in CALM's form),
     "paranlu/snli" (delta-snli), "my.toml"."""
     suite, slash, rest = name.partition("/")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from unwaver.console import Progress
 from unwaver.engine.folder import write_whole
 from unwaver.errors import UsageError
 from unwaver.train.base import load_classifier, load_multi_task, load_text_to_text
@@ -21,8 +22,6 @@ from unwaver.train.rows import EncodedRow, diverged
 
 EVALUATION_BATCH = 64
 _CHECKPOINT = ("*.safetensors", "optimizer.pt", "scheduler.pt", "rng_state*")
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)

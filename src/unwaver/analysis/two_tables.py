@@ -18,7 +18,7 @@ from unwaver.stats import Floats, bootstrap, mean
 
 
 @dataclass(frozen=True)
-class Difference:
+class TableDifference:
     """first − second over `groups` problems."""
 
     metric: str
@@ -30,7 +30,7 @@ class Difference:
     groups: int
 
 
-def compare(first: pl.DataFrame, second: pl.DataFrame, *, seed: int = 0) -> list[Difference]:
+def compare_tables(first: pl.DataFrame, second: pl.DataFrame, *, seed: int = 0) -> list[TableDifference]:
     """The metrics of P_C on the problems that both tables have; each table holds one model on one task."""
     shared = _shared(first, second)
     one, other = _block(first, shared), _block(second, shared)
@@ -64,7 +64,7 @@ def _block(frame: pl.DataFrame, groups: list[str]) -> Block:
     return block_of(rows.join(order, on="group", how="left").sort("_place", maintain_order=True).drop("_place"))
 
 
-def _difference(metric: Metric, one: Block, same: Metric, other: Block, seed: int) -> Difference | None:
+def _difference(metric: Metric, one: Block, same: Metric, other: Block, seed: int) -> TableDifference | None:
     if metric.known or metric.name.endswith("_published"):
         return None
     parts = [_sums(metric, one), _sums(same, other)]
@@ -83,7 +83,7 @@ def _difference(metric: Metric, one: Block, same: Metric, other: Block, seed: in
     if np.isnan(values).any():
         return None
     low, high = bootstrap(sums, difference, seed) if both.sum() > 1 else (None, None)
-    return Difference(metric.name, *values, values[0] - values[1], low, high, int(both.sum()))
+    return TableDifference(metric.name, *values, values[0] - values[1], low, high, int(both.sum()))
 
 
 def _sums(metric: Metric, block: Block) -> Floats:
