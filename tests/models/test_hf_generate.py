@@ -21,7 +21,7 @@ from unwaver.asking.ask import key_maker
 from unwaver.errors import ModelError
 from unwaver.models import hf_generate
 from unwaver.models.hf_causal import CausalLM, causal_lm
-from unwaver.models.hf_generate import Generated, Sampler, Writer, end_ids, row_batches, shared_chains
+from unwaver.models.hf_generate import Generated, Sampler, TextGenerator, end_ids, row_batches, shared_chains
 from unwaver.models.hf_text import Options
 from unwaver.models.prefix import Path
 from unwaver.types import Request
@@ -45,12 +45,12 @@ def model(family: str) -> Any:
     return tiny.model(family)
 
 
-def writer(family: str = "llama", budget: int = 64, **options: Any) -> Writer:
+def generator(family: str = "llama", budget: int = 64, **options: Any) -> TextGenerator:
     given = {"method": "generate", "max_tokens": NEW, "device": "cpu", **options}
-    return Writer(torch, model(family), tiny.tokenizer(), Options(**given), budget)
+    return TextGenerator(torch, model(family), tiny.tokenizer(), Options(**given), budget)
 
 
-def write(engine: Writer, prompts: list[Path], draws: list[str] | None = None) -> list[Generated]:
+def write(engine: TextGenerator, prompts: list[Path], draws: list[str] | None = None) -> list[Generated]:
     names = draws or [str(i) for i in range(len(prompts))]
     pairs = [pair for batch in engine.write(prompts, names) for pair in batch]
     assert sorted(i for i, _ in pairs) == list(range(len(prompts)))
@@ -83,7 +83,7 @@ def some_prompts(seed: int, shared: int = 70, count: int = 5) -> list[Path]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_greedy_texts_are_those_of_transformers(family: str) -> None:
-    engine = writer(family)
+    engine = generator(family)
     assert engine.reader is not None
     assert engine.reader.window == BY_ROWS.get(family, 0)
     prompts = some_prompts(1)
@@ -103,11 +103,11 @@ short_prompts = st.builds(
 def test_however_beginnings_are_shared(family: str, prompts: list[Path], budget: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hf_generate, "SHARE_FROM", 2)
-        assert write(writer(family, budget), prompts) == [slow(family, p) for p in prompts]
+        assert write(generator(family, budget), prompts) == [slow(family, p) for p in prompts]
 
 
 def test_a_shared_beginning_is_read_once() -> None:
-    engine, read = writer(budget=4096), []
+    engine, read = generator(budget=4096), []
     prompts = some_prompts(2, count=8)
     hook = engine.model.get_input_embeddings().register_forward_hook(
         lambda module, args, out: read.append(args[0].shape[0] * args[0].shape[1])
@@ -120,7 +120,7 @@ def test_a_shared_beginning_is_read_once() -> None:
 
 def test_the_draws_do_not_depend_on_what_is_shared() -> None:
     prompts = some_prompts(3)
-    engine = writer(temperature=1.2, top_p=0.95)
+    engine = generator(temperature=1.2, top_p=0.95)
     together = write(engine, prompts)
     engine.reader = None
     assert write(engine, prompts) == together
@@ -136,18 +136,18 @@ def test_the_draws_do_not_depend_on_what_is_shared() -> None:
 @pytest.mark.parametrize("size", [1, 2])
 def test_no_repeated_ngrams(family: str, size: int) -> None:
     prompts = [p for p in some_prompts(4) if len(p) > 3]
-    texts = write(writer(family, no_repeat_ngram=size), prompts)
+    texts = write(generator(family, no_repeat_ngram=size), prompts)
     assert texts == [slow(family, p, no_repeat_ngram_size=size) for p in prompts]
-    assert size == 2 or texts != write(writer(family), prompts)
+    assert size == 2 or texts != write(generator(family), prompts)
 
 
 def test_beams() -> None:
     prompts = some_prompts(5)
-    engine = writer(num_beams=3)
+    engine = generator(num_beams=3)
     assert engine.reader is None
     texts = write(engine, prompts)
     assert texts == [slow("llama", p, num_beams=3) for p in prompts]
-    assert texts != write(writer(), prompts)
+    assert texts != write(generator(), prompts)
 
 
 def stops_in(texts: list[Generated]) -> list[str]:
@@ -160,9 +160,9 @@ def stops_in(texts: list[Generated]) -> list[str]:
 @pytest.mark.parametrize(("family", "beams"), [("llama", 1), ("gpt2", 1), ("bloom", 1), ("llama", 2)])
 def test_stop_strings(family: str, beams: int) -> None:
     prompts = some_prompts(6, shared=64)
-    whole = write(writer(family, max_tokens=12, num_beams=beams), prompts)
+    whole = write(generator(family, max_tokens=12, num_beams=beams), prompts)
     stops = stops_in(whole)
-    found = write(writer(family, max_tokens=12, num_beams=beams, stop=stops), prompts)
+    found = write(generator(family, max_tokens=12, num_beams=beams, stop=stops), prompts)
     assert any(any(s in t.text for s in stops) for t in whole)
     for text, full in zip(found, whole, strict=True):
         places = [full.text.find(s) for s in stops if s in full.text]
@@ -177,9 +177,9 @@ def test_stop_strings(family: str, beams: int) -> None:
 def test_a_batch_ends_when_all_rows_have_stopped(family: str) -> None:
     prompts: list[Path] = [(9, 10, 11, 12), (9, 10, 13)]
     heads = []
-    whole = write(writer(family, max_tokens=40), prompts)
+    whole = write(generator(family, max_tokens=40), prompts)
     first = sorted({t.text[:1] for t in whole if t.text})
-    engine = writer(family, max_tokens=40, stop=first)
+    engine = generator(family, max_tokens=40, stop=first)
     hook = engine.model.get_output_embeddings().register_forward_hook(lambda *_: heads.append(1))
     texts = write(engine, prompts)
     hook.remove()
@@ -191,10 +191,10 @@ def test_a_batch_ends_when_all_rows_have_stopped(family: str) -> None:
 def test_rows_that_have_stopped_do_not_disturb_the_others() -> None:
     """Most rows end at once, so that the batch shrinks while a few go on."""
     prompts: list[Path] = [(n, n + 1, n + 2) for n in range(2, 60)]
-    plain = write(writer(max_tokens=10, budget=4096), prompts)
+    plain = write(generator(max_tokens=10, budget=4096), prompts)
     often = Counter(t.text[:1] for t in plain).most_common(30)
     stops = [s for s, _ in often if s and s != "\ufffd"]
-    found = write(writer(max_tokens=10, budget=4096, stop=stops), prompts)
+    found = write(generator(max_tokens=10, budget=4096, stop=stops), prompts)
     assert 0 < sum(t.tokens == 10 for t in found) < len(prompts) / 2
     for text, full in zip(found, plain, strict=True):
         places = [full.text.find(s) for s in stops if s in full.text]

@@ -10,7 +10,7 @@ from typing import Any
 
 from unwaver.models.decoding import longest
 from unwaver.models.hf_common import folder_errors
-from unwaver.models.hf_generate import Writer
+from unwaver.models.hf_generate import TextGenerator
 from unwaver.models.hf_prefix import Scorer, Want
 from unwaver.models.hf_text import Options, Tokens, apart, load_weights
 from unwaver.types import Answer, Batch, Request
@@ -59,7 +59,7 @@ class CausalLM:
     _tokens: Tokens | None = field(init=False, default=None, repr=False)
     _loaded: tuple[Any, Any] | None = field(init=False, default=None, repr=False)
     _scorer: Scorer | None = field(init=False, default=None, repr=False)
-    _writer: Writer | None = field(init=False, default=None, repr=False)
+    _generator: TextGenerator | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.settings = self.options.settings()
@@ -81,7 +81,7 @@ class CausalLM:
             self.writer._tokens, self.writer._loaded = self._tokens, self._loaded
 
     def close(self) -> None:
-        self._loaded = self._scorer = self._writer = None
+        self._loaded = self._scorer = self._generator = None
         if self.writer:
             self.writer.close()
         gc.collect()
@@ -117,12 +117,12 @@ class CausalLM:
     def _generate(self, requests: Sequence[Request]) -> Iterator[Batch]:
         assert self._loaded is not None
         torch, model = self._loaded
-        if self._writer is None:
-            self._writer = Writer(torch, model, self.tokens.tokenizer, self.options, self._budget(model))
+        if self._generator is None:
+            self._generator = TextGenerator(torch, model, self.tokens.tokenizer, self.options, self._budget(model))
         room = max(self.tokens.window(model.config) - self.options.max_tokens, 1)
         whole = self.tokens.encode([self.tokens.render(r.prompt) for r in requests])
         prompts = [p[-room:] or (self.tokens.start(),) for p in whole]
-        yield from self._writer.answers(requests, prompts, [len(p) > room for p in whole])
+        yield from self._generator.answers(requests, prompts, [len(p) > room for p in whole])
 
 
 def _gathered(scorer: Scorer, asked: Sequence[Asked]) -> Iterator[Batch]:

@@ -37,7 +37,7 @@ class Generated:
     finish: str  # stop, length
 
 
-class Writer:
+class TextGenerator:
     """Writes with a loaded model; `budget` is how many tokens are read at once."""
 
     def __init__(self, torch: Any, model: Any, tokenizer: Any, options: Options, budget: int):

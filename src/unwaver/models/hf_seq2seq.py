@@ -11,7 +11,7 @@ from typing import Any
 from unwaver.errors import ModelError
 from unwaver.models.decoding import longest
 from unwaver.models.hf_common import folder_errors, length_batches
-from unwaver.models.hf_generate import Writer
+from unwaver.models.hf_generate import TextGenerator
 from unwaver.models.hf_prefix import memory_hint
 from unwaver.models.hf_text import Options, Tokens, apart, load_weights, padding_id
 from unwaver.types import Answer, Batch, Request
@@ -98,8 +98,8 @@ class TextToText:
         cut = [len(p) < len(w) for p, w in zip(prompts, whole, strict=True)]
         budget = self.options.batch_tokens or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)
         if self.method == "generate":
-            writer = Writer(torch, model, self.tokens.tokenizer, self.options, budget)
-            yield from writer.answers(requests, prompts, cut)
+            generator = TextGenerator(torch, model, self.tokens.tokenizer, self.options, budget)
+            yield from generator.answers(requests, prompts, cut)
             return
         words = [tuple(self.tokens.encode_bare(r.words)) for r in requests]
         good = [i for i, choices in enumerate(words) if all(choices)]
