@@ -406,8 +406,8 @@ def test_few_shot_texts_in_a_chat_are_those_of_transformers(with_chat: str) -> N
     prompts = [shots + end for end in ("Q: no? A:", "Q: a? A:", "Q: is it? A:", "")]
     answers = ask(model, *(request(p) for p in prompts))
     _, lm = model._loaded  # type: ignore[misc]
-    assert model._writer is not None
-    assert model._writer.reader is not None
+    assert model._generator is not None
+    assert model._generator.reader is not None
     for prompt, answer in zip(prompts, answers, strict=True):
         (ids,) = model.tokens.encode([model.tokens.render(prompt)])
         assert 64 < len(ids) < 96 - 8
