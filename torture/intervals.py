@@ -17,11 +17,23 @@ from typing import Any
 import numpy as np
 
 import unwaver
-from unwaver.stats import estimate
+from unwaver.stats import FEW, estimate
+from unwaver.stats.paired import difference
 from unwaver.stats.units import merged
 
 LEAST, MOST, WIDEST = 0.935, 0.998, 1.8
-Draw = Callable[[np.random.Generator], tuple[Any, Any]]
+Draw = Callable[[np.random.Generator], tuple[Any, ...]]
+Found = tuple[float | None, float | None, float | None]  # value, low, high
+
+
+def of_one(outcome: Any, units: Any) -> Found:
+    found = estimate(outcome, merged(units))
+    return found.value, found.low, found.high
+
+
+def of_two(first: Any, second: Any, units: Any) -> Found:
+    found = difference(first, second, units)
+    return (None, None, None) if found is None else (found.difference, found.low, found.high)
 
 
 @dataclass(frozen=True)
@@ -30,17 +42,22 @@ class Case:
     truth: float
     draw: Draw
     conservative: bool = False
+    measure: Callable[..., Found] = of_one
 
 
 def logistic(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
+def share_of(level: float, effect: float) -> float:
+    """Over all items: the share of groups of two of them that are answered so."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    return float(logistic(level + effect * np.sqrt(2) * nodes) @ weights / weights.sum())
+
+
 def of_items(name: str, groups: Any, level: float, effect: float) -> Case:
     """Groups of two items that each make the answer likelier or less likely."""
-    items = int(groups.max()) + 1
-    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
-    truth = float(logistic(level + effect * np.sqrt(2) * nodes) @ weights / weights.sum())
+    items, truth = int(groups.max()) + 1, share_of(level, effect)
 
     def draw(random: np.random.Generator) -> tuple[Any, Any]:
         own = random.normal(0, effect, items)
@@ -48,6 +65,40 @@ def of_items(name: str, groups: Any, level: float, effect: float) -> Case:
         return (random.random(len(groups)) < chance).astype(float), groups
 
     return Case(f"{name}, level {truth:.2f}, item effects {effect:g}", truth, draw, True)
+
+
+def of_differences(
+    name: str, groups: Any, levels: tuple[float, float], effects: tuple[float, float], alike: float
+) -> Case:
+    """Two runs on such groups; the effects of an item in both have the correlation `alike`."""
+    items = int(groups.max()) + 1
+    shares = [share_of(level, effect) for level, effect in zip(levels, effects, strict=True)]
+
+    def draw(random: np.random.Generator) -> tuple[Any, Any, Any]:
+        own, other = random.normal(size=(2, items))
+        both = own, alike * own + np.sqrt(1 - alike**2) * other
+        first, second = (
+            (random.random(len(groups)) < logistic(level + effect * each[groups].sum(axis=1))).astype(float)
+            for level, effect, each in zip(levels, effects, both, strict=True)
+        )
+        return first, second, groups
+
+    said = f"from {shares[0]:.2f} to {shares[1]:.2f}, item effects {effects[0]:g} and {effects[1]:g}"
+    full_name = f"difference, {name}, {said}, correlation {alike:g}"
+    return Case(full_name, shares[1] - shares[0], draw, items >= FEW, of_two)
+
+
+def differences() -> Iterator[Case]:
+    """No difference, a small one, a great one, and one that only the second run makes."""
+    shapes = {f"all pairs of {n} items": np.array(list(combinations(range(n), 2))) for n in (8, 12, 20)}
+    shapes["a transitive chain of 100 groups"] = np.array([(i, i + 1) for i in range(100)])
+    for name, groups in shapes.items():
+        for alike in (0.0, 0.8):
+            yield of_differences(name, groups, (0.0, 0.0), (2.0, 2.0), alike)
+            yield of_differences(name, groups, (-1.0, 0.0), (1.0, 1.0), alike)
+        yield of_differences(name, groups, (3.0, -3.0), (2.0, 2.0), 0.0)
+        yield of_differences(name, groups, (-9.0, -2.0), (0.0, 2.0), 0.0)
+        yield of_differences(name, groups, (-1.0, 0.0), (0.0, 0.0), 0.0)
 
 
 def of_clusters(units: int, size: int, level: float, correlation: float) -> Case:
@@ -76,19 +127,19 @@ def cases() -> Iterator[Case]:
         for level in (0.5, 0.2, 0.05):
             for correlation in (0.05, 0.3):
                 yield of_clusters(units, 10, level, correlation)
+    yield from differences()
 
 
 def coverage(case: Case, runs: int) -> dict[str, Any]:
     random = np.random.default_rng(0)
     held, widths, values = [], [], []
     for _ in range(runs):
-        outcome, units = case.draw(random)
-        found = estimate(outcome, merged(units))
-        if found.low is None or found.high is None or found.value is None:
+        value, low, high = case.measure(*case.draw(random))
+        if value is None or low is None or high is None:
             continue
-        values.append(found.value)
-        held.append(found.low <= case.truth <= found.high)
-        widths.append(found.high - found.low)
+        values.append(value)
+        held.append(low <= case.truth <= high)
+        widths.append(high - low)
     covered, width = float(np.mean(held)), float(np.mean(widths) / (2 * 1.96 * np.std(values)))
     noise = 2.5 * np.sqrt(0.95 * 0.05 / len(held)) if runs < 1000 else 0.0  # the short form sees only gross errors
     ok = covered >= LEAST - noise and not (

@@ -3,7 +3,8 @@
     mcnemar         exact, for 0/1 values where every cluster has one group: only groups that changed count
     permutation     for clusters: under the hypothesis of no difference the two runs of a cluster may change places
     item bootstrap  for groups made of shared items, which hang together in one or two clusters: too few to change
-                    places. The difference is divided by its spread over draws of items, a t statistic
+                    places. The difference is divided by its spread over draws of items, a t statistic; for shares
+                    on the atanh scale. p is at least that of a sign test on groups without a common item
     t               the same with fewer than ten items, by leaving out one item at a time
     holm            over a table of p-values
 
@@ -39,6 +40,7 @@ from unwaver.stats.units import (
     disjoint_groups,
     item_draws,
     merged,
+    stretched,
     without_each_item,
 )
 
@@ -155,28 +157,81 @@ def _by_items(
     a: Floats, b: Floats, units: Ints, reduce: Reduce, share: bool, seed: int, level: float
 ) -> tuple[Ends, float, str]:
     """Interval, p and test of groups made of shared items, one row of statistics a group."""
-    from scipy.special import stdtr, stdtrit
-
     rows, drawn = np.hstack([a, b]), _minus(reduce, a.shape[1])
-    total, items = float(drawn(rows.sum(axis=0))), count_units(units)
+    items, apart = count_units(units), disjoint_groups(units)
+    few = items < FEW
     with np.errstate(invalid="ignore", divide="ignore"):
-        if items < FEW:
-            without = drawn(without_each_item(rows, units))
-            name, spread = "t", float(np.sqrt((items - 1) * np.var(without)))
-        else:
-            draws = np.concatenate([drawn(weights @ rows) for weights in item_draws(units, seed)])
-            name, spread = "item bootstrap", float(np.sqrt(SHAPE * items / (items - 1) * np.nanvar(draws)))
+        sums = [without_each_item(rows, units)] if few else (w @ rows for w in item_draws(units, seed))
+        runs = np.concatenate([_both(reduce, part) for part in (rows.sum(axis=0)[None], *sums)])
         each = drawn(rows)
+    total, name = float(runs[0, 1] - runs[0, 0]), "t" if few else "item bootstrap"
+    changes = runs[1:, 1] - runs[1:, 0]
+    variance = (items - 1) * np.var(changes) if few else np.nanvar(changes) * SHAPE * items / (items - 1)
+    spread = float(np.sqrt(variance))
     if np.isnan(spread):
         return (None, None, None), 1.0, name
+    # however small the spread, no more is known than a sign test on as many groups as share no item would say
+    least = min(1.0, 2 * 0.5**apart)
     if spread > 1e-12:
-        reach = float(stdtrit(items - 1, (1 + level) / 2)) * spread
-        p = 2 * float(stdtr(items - 1, -abs(total) / spread))
-        return (total - reach, total + reach, name), p, name
-    # all groups changed alike, or none did: a sign test on as many groups as share no item
-    apart = disjoint_groups(units)
-    p = min(1.0, 2 * 0.5**apart) if total else 1.0
+        low, high, p = _student(total, spread, items, level, bounded=share and abs(total) < 1)
+        if share:
+            low, high = _no_narrower_than_runs((low, high), runs, items, level)
+        return (low, high, name), max(p, least), name
+    # all groups changed alike, or none did
+    p = least if total else 1.0
     return _with_unseen((total, total, name), total, each, apart, share, level), p, name
+
+
+def _both(reduce: Reduce, sums: Floats) -> Floats:
+    """The values of the first and the second run, one row for each row of sums."""
+    return np.column_stack(np.broadcast_arrays(*map(reduce, np.split(sums, 2, axis=-1))))
+
+
+def _student(
+    total: float, spread: float, items: int, level: float, *, bounded: bool
+) -> tuple[float, float, float]:
+    """The ends of Student's interval, and p. A difference of shares lies between −1 and 1: it is moved to the
+    atanh scale, the log-odds scale of (1 + difference) / 2. Without, strong item effects leave a coverage of 88 %.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    centre, spread = (np.arctanh(total), spread / (1 - total**2)) if bounded else (total, spread)
+    reach = float(stdtrit(items - 1, (1 + level) / 2)) * spread
+    ends = np.array([centre - reach, centre + reach])
+    low, high = np.tanh(ends) if bounded else ends
+    return float(low), float(high), 2 * float(stdtr(items - 1, -abs(centre) / spread))
+
+
+def _no_narrower_than_runs(
+    ends: tuple[float, float], runs: Floats, items: int, level: float
+) -> tuple[float, float]:
+    """The ends, moved out to those that follow from the intervals of both runs (Newcombe 1998): their distances
+    from the value, squared and added with the correlation of the runs.
+
+    Near 0 and 1 these intervals are skewed, and so is a difference that only one of the runs makes.
+    """
+    draws = runs[1:][~np.isnan(runs[1:]).any(axis=1)]
+    first, second = (_around(float(runs[0, n]), draws[:, n], items, level) for n in (0, 1))
+    moving = len(draws) > 1 and bool((np.ptp(draws, axis=0) > 1e-12).all())
+    together = float(np.asarray(np.corrcoef(draws.T))[0, 1]) if moving else 0.0
+
+    def distance(one: float, other: float) -> float:
+        return float(np.sqrt(max(0.0, one**2 - 2 * together * one * other + other**2)))
+
+    total = float(runs[0, 1] - runs[0, 0])
+    low, high = total - distance(second[0], first[1]), total + distance(second[1], first[0])
+    return min(ends[0], low), max(ends[1], high)
+
+
+def _around(value: float, draws: Floats, items: int, level: float) -> tuple[float, float]:
+    """How far the interval of a share reaches below and above it; nowhere where it is 0 or 1."""
+    if not 0 < value < 1 or not len(draws):
+        return 0.0, 0.0
+    if items < FEW:
+        low, high = t_interval(value, draws, True, level)
+    else:
+        low, high = stretched(draws, value, items, True, level)
+    return max(0.0, value - low), max(0.0, high - value)
 
 
 def mcnemar(up: int, down: int) -> float:
