@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from unwaver.engine.load import score as score
     from unwaver.engine.runs import run as run
     from unwaver.errors import UnwaverError as UnwaverError
+    from unwaver.meaning import Meaning as Meaning
+    from unwaver.meaning import Phrase as Phrase
     from unwaver.result import Result as Result
     from unwaver.types import Answer as Answer
     from unwaver.types import Group as Group
@@ -36,7 +38,9 @@ _HOMES = {
     "Config": "config",
     "Group": "types",
     "Item": "types",
+    "Meaning": "meaning",
     "Model": "types",
+    "Phrase": "meaning",
     "Request": "types",
     "Result": "result",
     "Score": "types",

@@ -250,7 +250,7 @@ def _cut(text: str) -> str:
 
 def check_metrics(metrics: Iterable[str], in_run: Callable[[], set[str]]) -> None:
     """A metric that neither unwaver nor this run has is bad usage: it is a slip of the pen, not a bad model."""
-    from unwaver.meaning import is_known, known_names, undeclared
+    from unwaver.meaning import is_known, suggestion, undeclared
 
     odd = [name for name in dict.fromkeys(metrics) if name != LEADING and not is_known(name)]
     if not odd or undeclared():  # packages may have metrics that they do not declare
@@ -258,7 +258,7 @@ def check_metrics(metrics: Iterable[str], in_run: Callable[[], set[str]]) -> Non
     found = in_run()
     for name in odd:
         if name not in found:
-            hint = near(name, found | set(known_names()))
+            hint = suggestion(name, found)
             if not hint.startswith("did"):
                 hint = near(name, found)
             raise UsageError(f"unknown metric {name!r}", hint=hint)

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from unwaver import registry
+from unwaver.errors import near
 from unwaver.types import Figure, Score
 
 Better = Literal["low", "high", ""]
@@ -206,16 +207,46 @@ def _declared(entries: tuple[tuple[str, str], ...]) -> _Declared:
     found: dict[str, Meaning] = {}
     silent = []
     for name, _ in entries:
-        own = registry.beside("metrics", name, "MEANINGS") or ()
-        if isinstance(own, str):
-            module, _, attribute = own.partition(":")
-            own = getattr(importlib.import_module(module), attribute)
+        own = _of_entry(name)
         if not own:
             silent.append(name)
         found |= {meaning.name: meaning for meaning in own}
     families = [m for m in found.values() if m.is_family]
     families.sort(key=lambda m: -len(_PLACE.sub("", m.name)))
     return _Declared(tuple(found.values()), tuple(silent), found, tuple(families))
+
+
+def _of_entry(name: str) -> Sequence[Meaning]:
+    """What the file of a catalogue entry declares; a plug-in's mistake names the plug-in."""
+    own = registry.beside("metrics", name, "MEANINGS") or ()
+    if isinstance(own, str):
+        module, _, attribute = own.partition(":")
+        own = getattr(importlib.import_module(module), attribute)
+    if registry.is_built_in("metrics", name):
+        return own
+    if isinstance(own, Meaning) or not all(isinstance(meaning, Meaning) for meaning in own):
+        raise registry.broken("metrics", name, f"has MEANINGS = {own!r:.60}, expected a tuple of unwaver.Meaning")
+    return [_guarded(meaning, name) for meaning in own]
+
+
+def _guarded(meaning: Meaning, name: str) -> Meaning:
+    """A declaration of a plug-in whose functions name the plug-in when they fail."""
+
+    def listed(function: Callable[..., Iterable[Any]]) -> Callable[..., list[Any]]:
+        return lambda *arguments: list(function(*arguments))  # a generator fails only when it is read
+
+    def guarded(function: Any, expected: Any) -> Any:
+        return registry.guarded("metrics", name, function, expected) if callable(function) else function
+
+    return replace(
+        meaning,
+        leads_if=guarded(meaning.leads_if, bool),
+        chance=guarded(meaning.chance, float | int | None),
+        choose=guarded(meaning.choose and listed(meaning.choose), list),
+        remark=guarded(meaning.remark and listed(meaning.remark), list),
+        figures=guarded(meaning.figures and listed(meaning.figures), list),
+        verdict=guarded(meaning.verdict, Phrase | str),
+    )
 
 
 def family_of(metric: str) -> Meaning | None:
@@ -244,6 +275,13 @@ def is_known(metric: str) -> bool:
 
 def known_names() -> list[str]:
     return list(dict.fromkeys(name for meaning in meanings() for name in meaning.names()))
+
+
+def suggestion(metric: str, also: Iterable[str] = ()) -> str:
+    """What may have been meant: "p_c" -> "did you mean P_C?"; `also` are names that only this run has."""
+    known = dict.fromkeys([*also, *known_names()])
+    alike = [name for name in known if name.lower() == metric.lower()]
+    return f"did you mean {' or '.join(alike)}?" if alike else near(metric, known)
 
 
 # --- which number leads -------------------------------------------------------------------------------------

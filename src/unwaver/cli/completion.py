@@ -1,4 +1,4 @@
-"""What a shell offers when Tab is pressed. Names come from the catalogue; nothing heavy is imported.
+"""What a shell offers when Tab is pressed. Names come from the catalogue, so that nothing heavy is imported.
 
 A name of several parts is offered part by part. Where one name is left, its parts come along, so that the shell
 adds no space after it:
@@ -54,6 +54,13 @@ def sections(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
     from unwaver.catalog import SECTIONS
 
     return [CompletionItem(name) for name in SECTIONS if name.startswith(incomplete)]
+
+
+def metrics(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """Metrics by the names that a table shows."""
+    from unwaver.meaning import known_names
+
+    return [CompletionItem(name) for name in known_names() if name.startswith(incomplete)]
 
 
 def names(section: str) -> Completer:

@@ -45,6 +45,7 @@ HELP = {
     },
     "Look up": {
         "list": "List what you can name: suites, tasks, models, metrics, …",
+        "explain": "Explain a metric: what it measures, formula, chance, paper.",
     },
 }
 VERBS = {name: about for verbs in HELP.values() for name, about in verbs.items()}

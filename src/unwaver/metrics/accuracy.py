@@ -11,8 +11,8 @@ from unwaver.stats import Floats
 
 def metrics(block: Block) -> Iterator[Metric]:
     del block
-    yield Metric("accuracy", accuracy, "high")
-    yield Metric("accuracy_variants", accuracy_variants, "high")
+    yield Metric("accuracy", accuracy)
+    yield Metric("accuracy_variants", accuracy_variants)
 
 
 def accuracy(block: Block) -> Floats:

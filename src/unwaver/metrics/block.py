@@ -150,7 +150,8 @@ class Metric:
     `any_of`: the share of groups where any of so many variants breaks the relation; it gets bounds where wrong
     variants may be among them. `by_weight` stands for a value that is no function of sums: it gets a row of
     weights, one a group, for each draw. `each` makes of `values` those whose mean the metric is, where `reduce` is
-    not the mean itself but does the same to the mean: such a metric can be asked for with --until.
+    not the mean itself but does the same to the mean: such a metric can be asked for with --until. `better` is the
+    declaration's (unwaver.Meaning) where it has one.
     """
 
     name: str

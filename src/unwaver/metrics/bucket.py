@@ -24,10 +24,10 @@ from unwaver.types import Figure, Score
 def metrics(block: Block) -> Iterator[Metric]:
     if block.expect != "bucket":
         return
-    yield Metric("Cons_lex", among_wordings, "high")
+    yield Metric("Cons_lex", among_wordings)
     if block.trials > block.groups:
-        yield Metric("Cons_lex_repeat", among_repeats, "high")
-    yield Metric("tau", against_first, "low", skippable=True)
+        yield Metric("Cons_lex_repeat", among_repeats)
+    yield Metric("tau", against_first, skippable=True)
 
 
 def among_wordings(block: Block) -> Floats:

@@ -30,11 +30,11 @@ from unwaver.types import Figure, Score
 def metrics(block: Block) -> Iterator[Metric]:
     if block.expect != "bucket" or block.trials == block.groups:
         return
-    yield Metric("P_C_repeats", lambda b: _parts(b)[:, 0], "high", reduce=lambda sums: 1 - 2 * mean(sums))
+    yield Metric("P_C_repeats", lambda b: _parts(b)[:, 0], reduce=lambda sums: 1 - 2 * mean(sums))
     yield Metric("var_item", _parts, reduce=_item, share=False)
-    yield Metric("var_wording", _parts, "low", reduce=_wording, share=False)
+    yield Metric("var_wording", _parts, reduce=_wording, share=False)
     yield Metric("var_replicate", lambda b: _parts(b)[:, 0], share=False)
-    yield Metric("wording_share", _parts, "low", reduce=_wording_share, share=False)
+    yield Metric("wording_share", _parts, reduce=_wording_share, share=False)
 
 
 @lru_cache(maxsize=1)

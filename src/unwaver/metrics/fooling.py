@@ -29,7 +29,7 @@ def metrics(block: Block) -> Iterator[Metric]:
         for k in range(1, block.keep + 1):
             for given in (None, *_originals(block)):
                 values = partial(rate, changes=changes, k=k, given=given)
-                yield Metric(f"{name}@{k}", values, "low", given=given, any_of=k)
+                yield Metric(f"{name}@{k}", values, given=given, any_of=k)
     yield from _measures(block)
 
 

@@ -27,12 +27,12 @@ THRESHOLDS = (0.9, 0.8, 0.7, 0.6, 0.5)
 def metrics(block: Block) -> Iterator[Metric]:
     kind = block.kind.partition("_")[0]  # reverse_seen: of groups that the model was trained on
     if kind == "reverse":
-        yield Metric("C_R", pass_rate, "high", skippable=True)
+        yield Metric("C_R", pass_rate, skippable=True)
     if kind == "signal":
-        yield Metric("C_S", partial(passes, threshold=1.0), "high", skippable=True)
+        yield Metric("C_S", partial(passes, threshold=1.0), skippable=True)
         for threshold in THRESHOLDS:
             chosen = partial(passes, threshold=threshold)
-            yield Metric(f"C_S@{threshold:g}", chosen, "high", skippable=True)
+            yield Metric(f"C_S@{threshold:g}", chosen, skippable=True)
 
 
 def pass_rate(block: Block) -> Floats:

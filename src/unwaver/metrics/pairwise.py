@@ -44,26 +44,24 @@ def metrics(block: Block) -> Iterator[Metric]:
     for name, threshold in found.items():
         t = f"{threshold:g}"
         better: Literal["low", "high"] = "low" if name in LOW else "high"
-        yield Metric(f"Cons_{name}", partial(_mean, name=name, chosen=of_wordings), better)
-        yield Metric(f"Cons_{name}@{t}", partial(_share, name=name, t=threshold), better)
+        yield Metric(f"Cons_{name}", partial(_mean, name=name, chosen=of_wordings))
+        yield Metric(f"Cons_{name}@{t}", partial(_share, name=name, t=threshold))
         if block.trials > block.groups:
-            yield Metric(f"Cons_{name}_repeat", partial(_mean, name=name, chosen=_repeats), better)
-        yield Metric(
-            f"Cons_{name}_questions", partial(_mean, name=name, chosen=_questions, of="agree_questions_"), better
-        )
+            yield Metric(f"Cons_{name}_repeat", partial(_mean, name=name, chosen=_repeats))
+        yield Metric(f"Cons_{name}_questions", partial(_mean, name=name, chosen=_questions, of="agree_questions_"))
         if not np.isnan(block.right).all():
-            yield Metric(f"Cons_{name}_accurate", partial(_mean, name=name, chosen=_accurate), better)
-            yield Metric(f"Cons_{name}_joint", partial(_joint, name=name, t=threshold, better=better), "high")
+            yield Metric(f"Cons_{name}_accurate", partial(_mean, name=name, chosen=_accurate))
+            yield Metric(f"Cons_{name}_joint", partial(_joint, name=name, t=threshold, better=better))
     if block.right_by is not None:
         for way in block.right_by.unique().drop_nulls().sort():
-            yield Metric(f"accuracy_{way}", partial(_judged_by, way=way), "high", reduce=_ratio)
+            yield Metric(f"accuracy_{way}", partial(_judged_by, way=way), reduce=_ratio)
     for scorer in block.rated:
-        yield Metric(f"accuracy_{scorer}", partial(_rated_by, scorer=scorer), "high", reduce=_ratio)
+        yield Metric(f"accuracy_{scorer}", partial(_rated_by, scorer=scorer), reduce=_ratio)
     if found:
         if "bidirectional" in found:
             yield Metric("clusters", _clusters, share=False)
-            yield Metric("cluster_entropy", _entropy, "low", share=False)
-        yield Metric("majority_share", _majority, "high")
+            yield Metric("cluster_entropy", _entropy, share=False)
+        yield Metric("majority_share", _majority)
 
 
 def agreements(block: Block) -> dict[str, float]:

@@ -41,18 +41,18 @@ PUBLISHED = "paranlu"
 def metrics(block: Block) -> Iterator[Metric]:
     if block.expect != "bucket":
         return
-    yield Metric("P_C", within, "high", reduce=_consistency, each=_one_minus_two)
-    yield Metric("P_C_pairs", within_pairs, "high", reduce=_consistency, each=_one_minus_two)
+    yield Metric("P_C", within, reduce=_consistency, each=_one_minus_two)
+    yield Metric("P_C_pairs", within_pairs, reduce=_consistency, each=_one_minus_two)
     yield Metric("P_C_floor", _theta_of_several, reduce=_floor)
     yield Metric("P_C_independent", _if_independent, reduce=_independent)
-    yield Metric("VAP", within, "low")
+    yield Metric("VAP", within)
     yield Metric("Var_R", _theta_of_several, reduce=_variance)
-    yield Metric("PVAP", _within_and_theta, "low", reduce=_share_of_wording)
-    yield Metric("A_original", lambda b: b.per_group(b.right, ~b.target), "high")
-    yield Metric("A_paraphrase", _right_and_count, "high", reduce=_ratio)
-    yield Metric("A_bucket", theta, "high")
+    yield Metric("PVAP", _within_and_theta, reduce=_share_of_wording)
+    yield Metric("A_original", lambda b: b.per_group(b.right, ~b.target))
+    yield Metric("A_paraphrase", _right_and_count, reduce=_ratio)
+    yield Metric("A_bucket", theta)
     if block.test is not None:
-        yield Metric("A_test", theta, "high", of_test=True)
+        yield Metric("A_test", theta, of_test=True)
     if block.weight is not None:
         yield from _corrected(block)
 
@@ -186,10 +186,10 @@ def _ratio(sums: Floats) -> Floats:
 def _corrected(block: Block) -> Iterator[Metric]:
     weight = _weighted_theta(block)[:, 1]
     mass = float(np.nansum(weight[block.complete]))
-    yield Metric("A_corrected", _weighted_theta, "high", reduce=_ratio)
-    yield Metric("P_C_corrected", _weighted_within, "high", reduce=_weighted_consistency)
-    yield Metric("A_corrected_published", _weighted_theta, "high", reduce=_times(mass, _ratio))
-    yield Metric("P_C_corrected_published", _weighted_within, "high", reduce=_times(mass, _weighted_consistency))
+    yield Metric("A_corrected", _weighted_theta, reduce=_ratio)
+    yield Metric("P_C_corrected", _weighted_within, reduce=_weighted_consistency)
+    yield Metric("A_corrected_published", _weighted_theta, reduce=_times(mass, _ratio))
+    yield Metric("P_C_corrected_published", _weighted_within, reduce=_times(mass, _weighted_consistency))
     yield Metric("weight_mass", _weighted_theta, reduce=lambda sums: sums[..., 1], share=False, known=True)
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from unwaver import registry
 from unwaver.answers.table import BLOCK
+from unwaver.meaning import family_of
 from unwaver.metrics.block import Block, Metric, block_of
 from unwaver.metrics.fooling_averages import averages
 from unwaver.models.trained import FLAG, SUFFIX
@@ -105,7 +106,9 @@ def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
 
 def _metrics(block: Block) -> Iterator[Metric]:
     for name in registry.names("metrics"):
-        yield from registry.call("metrics", name, Iterable, block)
+        for metric in registry.call("metrics", name, Iterable, block):
+            declared = family_of(metric.name)
+            yield metric if metric.better or declared is None else replace(metric, better=declared.better)
 
 
 def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:

@@ -24,12 +24,12 @@ MOST_LABELS = 50  # more than this is free text, where label shares say nothing
 def metrics(block: Block) -> Iterator[Metric]:
     if block.expect not in ("same", "different", "implied"):
         return
-    yield Metric("tau", tau, "low", skippable=True, any_of=1)
+    yield Metric("tau", tau, skippable=True, any_of=1)
     if block.expect != "implied":
-        yield Metric("tau_conditioned", partial(tau_conditioned, given=None), "low", skippable=True, any_of=1)
+        yield Metric("tau_conditioned", partial(tau_conditioned, given=None), skippable=True, any_of=1)
         for label in block.labels if len(block.labels) <= MOST_LABELS else ():
             chosen = partial(tau_conditioned, given=label)
-            yield Metric("tau_conditioned", chosen, "low", given=label, skippable=True, any_of=1)
+            yield Metric("tau_conditioned", chosen, given=label, skippable=True, any_of=1)
     if len(block.labels) <= MOST_LABELS:
         values, reduce = INDEPENDENT[block.expect]
         yield Metric("tau_independent", values, reduce=reduce)

@@ -169,7 +169,7 @@ def legend(result: Result) -> list[str]:
     for says, names in chances.items():
         of = f" of {', '.join(names)}" if len(chances) > 1 else ""
         lines.append(f"chance{of}: {says}.")
-    return lines
+    return [*lines, f"More: unwaver explain {leading[0].name}"]
 
 
 def as_text(result: Result, width: int = 100) -> str:

@@ -1,0 +1,107 @@
+"""unwaver explain: what a metric means, from its declaration."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import click
+
+from unwaver.cli import completion
+from unwaver.cli.options import JSON
+from unwaver.cli.printing import print_json
+from unwaver.cli.sections import section, verb
+from unwaver.errors import UsageError
+
+_BETTER = {"low": "lower values", "high": "higher values", "": "neither lower nor higher values"}
+_WIDTH = 100
+
+
+@verb("explain", examples=("unwaver explain tau", "unwaver explain P_C Cons_rouge1", "unwaver explain"))
+@click.argument("metrics", metavar="[METRIC]...", nargs=-1, shell_complete=completion.metrics)
+@section("Output", JSON)
+def command(metrics: tuple[str, ...], as_json: bool) -> None:
+    """Explain metrics: what they measure, formula, chance value, paper.
+
+    METRIC is a name as in a table or in scores.json. Without one, all metrics are listed with their titles.
+    """
+    from unwaver.meaning import is_known, meanings, suggestion
+
+    for name in metrics:
+        if not is_known(name):
+            near = suggestion(name)
+            hint = f"{near} " * near.startswith("did") + "unwaver explain lists every metric"
+            raise UsageError(f"unknown metric {name!r}", hint=hint)
+    explained = [_facts(name) for name in metrics or [meaning.name for meaning in meanings()]]
+    if as_json:
+        print_json({"version": 1, "metrics": explained})
+    elif metrics:
+        click.echo("\n\n".join(_page(facts) for facts in explained))
+    else:
+        wide = max(len(facts["name"]) for facts in explained)
+        for facts in explained:
+            click.echo(f"{facts['name']:<{wide}}  {facts['title']}")
+        click.echo("unwaver explain METRIC shows what a metric measures, its formula and its paper")
+
+
+def _facts(name: str) -> dict[str, Any]:
+    """What a declaration says, as --json prints it."""
+    from unwaver.meaning import meaning_of
+
+    meaning = meaning_of(name)
+    assert meaning is not None
+    return {
+        "name": meaning.name,
+        "title": meaning.title,
+        "says": meaning.says,
+        "of": _values(name),
+        "formula": meaning.formula,
+        "better": meaning.better,
+        "chance": meaning.chance_says or None,
+        "leads": meaning.leads is not None,
+        "beside": list(meaning.beside),
+        "paper": meaning.paper,
+        "docs": meaning.docs,
+    }
+
+
+def _values(name: str) -> dict[str, str]:
+    """What the catalogue says about the parts of a name: Cons_rouge1 -> {"rouge1": "ROUGE-1 F …"}."""
+    from unwaver import registry
+    from unwaver.meaning import family_of
+
+    family = family_of(name)
+    values = (family.values_in(name) if family else None) or {}
+    sections = {part: f"{part}s" for part in values if f"{part}s" in registry.ROOMS}
+    return {
+        values[part]: registry.about(section, values[part])
+        for part, section in sections.items()
+        if values[part] in registry.names(section)
+    }
+
+
+def _page(facts: dict[str, Any]) -> str:
+    lines = {
+        **facts["of"],
+        "formula": facts["formula"],
+        "better": _BETTER[facts["better"]],
+        "chance": facts["chance"] or "none",
+        "beside it": ", ".join(facts["beside"]),
+        "paper": facts["paper"] or "none",
+        "docs": facts["docs"],
+    }
+    shown = {name: text for name, text in lines.items() if text}
+    wide = max(map(len, shown)) + 2
+    return "\n".join(
+        [
+            f"{facts['title']} ({facts['name']})",
+            "",
+            *textwrap.wrap(facts["says"], _WIDTH),
+            "",
+            *(line for name, text in shown.items() for line in _folded(f"{name:<{wide}}", text)),
+        ]
+    )
+
+
+def _folded(start: str, text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=start, subsequent_indent=" " * len(start)) or [start]
