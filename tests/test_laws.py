@@ -253,13 +253,17 @@ for module in pkgutil.walk_packages(unwaver.__path__, "unwaver."):
 for name in unwaver.__all__:
     value = getattr(unwaver, name)
     assert name[0].isupper() or name.startswith("_") or callable(value), (name, value)
+result = unwaver.run("sample/snli", "fake/constant", limit=2, out="run")
+assert unwaver.score(result.folder).find("tau", kind="semantic").groups == 2
 print("fine")
 """
 
 
-def test_no_module_hides_a_public_function() -> None:
+def test_no_module_hides_a_public_function(tmp_path: Path) -> None:
     """Once imported, a submodule is an attribute of the package, and would stand before a function of its name."""
-    done = subprocess.run([sys.executable, "-c", PUBLIC], capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [sys.executable, "-c", PUBLIC], capture_output=True, text=True, timeout=600, cwd=tmp_path
+    )
     assert done.stdout == "fine\n", done.stderr
     names = {module.name for module in pkgutil.iter_modules(unwaver.__path__)}
     assert not names & {"run", "score", "compare", "gate", "report", "show", "build"}

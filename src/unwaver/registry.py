@@ -14,8 +14,6 @@ from typing import Any
 from unwaver.catalog import SECTIONS
 from unwaver.errors import UnwaverError, UsageError, near
 
-ROOMS = SECTIONS
-
 
 @cache
 def names(section: str) -> Mapping[str, str]:

@@ -179,7 +179,7 @@ ENGLISH = ("negate", "antonym", "paraphrase")
 TASK = {"additive": "sst2", "surface_contraction": "sst2", "surface_number": "sst2", "surface_spelling": "sst2"}
 
 
-@pytest.mark.parametrize("name", list(registry.ROOMS["variants"]))
+@pytest.mark.parametrize("name", list(registry.SECTIONS["variants"]))
 def test_every_builder(name, tmp_path):
     """Groups of the right shape, ids that differ, and the way through groups.jsonl and back."""
     if name in ENGLISH:
