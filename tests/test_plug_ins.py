@@ -380,9 +380,10 @@ def test_what_is_broken_is_named(section: str, how: str, questions: str, install
     assert (why in said) == (how not in ("fails", "gives"))
 
 
-@pytest.mark.parametrize("section", ["readers", "agreements", "scorers"])
+@pytest.mark.parametrize("section", ["readers", "agreements", "scorers", "metrics"])
 def test_what_fails_at_work_is_named(section: str, questions: str, installed: Path, run: Run) -> None:
     late = {
+        "metrics": MINE["metrics"].replace("def mine", "def late").replace("np.ones(b.groups)", "np.ones(7)"),
         "readers": "def late():\n    return lambda text: len(text)\n",
         "agreements": MINE["agreements"].replace("def mine", "def late").replace("share if", "7.0 if"),
         "scorers": MINE["scorers"].replace("def mine", "def late").replace('"7" in', "7 in"),
@@ -390,6 +391,7 @@ def test_what_fails_at_work_is_named(section: str, questions: str, installed: Pa
     (installed / "late_one.py").write_text(late[section])
     install(installed, {"models": {"mine": "my_models:mine"}, section: {"late": "late_one:late"}})
     option = {
+        "metrics": (),
         "readers": ("--read", "late"),
         "agreements": ("--agree", "late"),
         "scorers": ("--scorer", "late=mine/x"),
