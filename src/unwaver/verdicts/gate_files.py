@@ -50,8 +50,7 @@ def markdown(outcome: GateOutcome) -> str:
     for c in outcome.checks:
         cells = [c.case, c.model, c.bar, percent(c.value), limits(c), percent(c.accuracy), f"{c.counted:,}"]
         lines.append("| " + " | ".join(_cell(cell) for cell in [*cells, marks[c.verdict], c.reason]) + " |")
-    level = f"{100 * (1 - outcome.alpha):g} %"
-    return "\n".join([*lines, "", f"Limits are one-sided at {level}; of a drop, of how much worse it is.", ""])
+    return "\n".join([*lines, "", outcome.note, ""])
 
 
 def _cell(text: str) -> str:

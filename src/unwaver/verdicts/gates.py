@@ -104,7 +104,7 @@ def _check_usage(bars: Sequence[PlacedBar], baseline: Sequence[Side], alpha: flo
     if not bars:
         raise UsageError("there are no bars", hint="--bar 'tau<=0.10', --bar 'P_C>=0.85', or --bars FILE.toml")
     if not 0 < alpha < 0.5:
-        raise UsageError(f"alpha is {alpha:g}, expected a share between 0 and 0.5", hint="0.05")
+        raise UsageError(f"alpha is {alpha:g}, expected a share between 0 and 0.5", hint="leave it out for 0.05")
     drop = next((placed.bar for placed in bars if placed.bar.drop), None)
     if drop is not None and not baseline:
         raise UsageError(

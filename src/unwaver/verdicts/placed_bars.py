@@ -40,7 +40,8 @@ def _limited(bar: Bar) -> tuple[str, str]:
 
 
 def bars_for(case: tuple[str, str, str], bars: Sequence[PlacedBar]) -> list[PlacedBar]:
-    """Of several bars of one metric the one that names most; of two alike the later."""
+    """The bars that apply. If several limit the same metric, the one that names most parts; of two alike, the
+    later."""
     chosen: dict[tuple[str, str], tuple[int, PlacedBar]] = {}
     for placed in bars:
         closeness = placed.matches(case)
@@ -86,7 +87,7 @@ def read_bars(path: Path) -> tuple[list[PlacedBar], float | None]:
             continue
         if not isinstance(table, dict):
             hint = f'put it below a table: ["{EVERYWHERE}"] is for everything'
-            raise DataError(f'"{where}" stands outside of a table', file=path, hint=hint)
+            raise DataError(f'"{where}" is outside of a table', file=path, hint=hint)
         if where.count("/") > 2:
             raise DataError(f'["{where}"] is more than suite/task/kind', file=path, hint="leave the rest out")
         bars += _bars_in(where, table, path)
