@@ -14,14 +14,24 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: demo test lint check bench torture study clean
+.PHONY: demo quick test coverage lint check bench torture study clean
 
 demo: $(VENV)/.demo
 	$(BIN)/unwaver run sample --model demo/smollm2
 
+# the light core: no torch, no models, no servers; --light fails if a test imports torch after all
+QUICK = stats text tasks groups answers metrics verdicts asking \
+	test_bars.py test_files.py test_laws_of_tests.py test_secrets.py test_state.py test_version.py
+quick: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --light -m 'not slow' $(wildcard $(addprefix tests/,$(QUICK)))
+
 # one thread a worker: two workers with two threads each wait for one another on two cores
 test: $(VENV)/.dev $(VENV)-lm-eval/.done $(VENV)/.system
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+
+# all tests again, with the share of lines they reach; processes that tests start are not measured
+coverage: $(VENV)/.dev $(VENV)-lm-eval/.done $(VENV)/.system
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --cov --cov-report=term
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests bench torture docs
@@ -78,4 +88,4 @@ $(VENV)-lm-eval/.done: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-lm-eval .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-lm-eval .mypy_cache .pytest_cache .ruff_cache .coverage .coverage.*

@@ -20,6 +20,31 @@ settings.register_profile("unwaver", deadline=None)
 settings.load_profile("unwaver")
 
 
+HEAVY = ("torch", "transformers", "spacy")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--light", action="store_true", help="fail where torch, transformers or spaCy is imported")
+
+
+def _heavy(config: pytest.Config) -> list[str]:
+    return [name for name in HEAVY if config.getoption("--light") and name in sys.modules]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if found := _heavy(session.config):
+        raise pytest.UsageError(f"--light: a test file imports {', '.join(found)} when it is collected")
+
+
+@pytest.fixture(autouse=True)
+def light(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With --light, the first test that imports something heavy fails."""
+    before = _heavy(request.config)
+    yield
+    if found := [name for name in _heavy(request.config) if name not in before]:
+        pytest.fail(f"--light: this test imported {', '.join(found)}")
+
+
 def _folder(variable: str) -> Path:
     value = os.environ.get(variable)
     if not value or not Path(value).is_dir():

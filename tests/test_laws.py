@@ -180,6 +180,39 @@ def test_no_function_is_too_complex() -> None:
     assert complex_functions(HOME) - TOO_COMPLEX == set()
 
 
+# --- tests mirror the rooms --------------------------------------------------------------------------------------
+
+TESTS = Path(__file__).parent
+NO_ROOMS = {"e2e", "papers"}  # the command line from outside, and published numbers
+
+
+def test_every_room_has_its_tests() -> None:
+    folders = {path.parent.name for path in TESTS.glob("*/test_*.py")}
+    assert folders == set(ORDER) - {"top"} | NO_ROOMS
+
+
+def misplaced(tests: Path) -> list[str]:
+    """Files in a room's folder that use other rooms and neither this one nor the public face."""
+    found = []
+    for path in sorted(tests.glob("*/test_*.py")):
+        text, own = path.read_text(encoding="utf-8"), path.parent.name
+        rooms = {room_of(module) for _, module in imported("cli/x.py", text)} - {"top"}
+        by_the_face = "import unwaver\n" in text or "unwaver: Any" in text
+        if own not in NO_ROOMS and rooms and own not in rooms and not by_the_face:
+            found.append(f"{own}/{path.name}")
+    return found
+
+
+def test_a_test_lies_in_the_folder_of_what_it_tests() -> None:
+    assert misplaced(TESTS) == []
+
+
+def test_a_misplaced_test_is_seen(tmp_path: Path) -> None:
+    write(tmp_path, "stats/test_new.py", "from unwaver.text.safe import safe\n")
+    write(tmp_path, "text/test_new.py", "from unwaver.text.safe import safe\nfrom unwaver.stats import mean\n")
+    assert misplaced(tmp_path) == ["stats/test_new.py"]
+
+
 # --- and would be caught if it did not ---------------------------------------------------------------------------
 
 

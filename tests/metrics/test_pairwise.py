@@ -160,6 +160,7 @@ class Writer:
         pass
 
 
+@pytest.mark.slow
 def test_models_that_compare_are_asked_once_and_their_values_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nli_model: Path
 ) -> None:

@@ -253,6 +253,7 @@ def test_a_function_that_tells_nothing_corrects_nothing() -> None:
     assert (weak.low, weak.high) == (0.0, 1.0)  # many draws tell nothing
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6))
 def test_both_samples_widen_the_interval(seed: int) -> None:
@@ -265,6 +266,7 @@ def test_both_samples_widen_the_interval(seed: int) -> None:
     assert 0 <= by_few.low <= by_few.value <= by_few.high <= 1  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_truth() -> None:
     """Of 40 runs made with a known truth, about 95 % of the intervals hold it."""
     rng = np.random.default_rng(5)

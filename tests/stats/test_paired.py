@@ -173,6 +173,7 @@ def test_paired_intervals_cover(tau: float, better_by: float) -> None:
     assert 0.94 <= held / trials <= 0.965
 
 
+@pytest.mark.slow
 def test_permutation_keeps_its_level() -> None:
     """No difference, clusters of 1 to 4 groups that change together: p below 0.05 in at most 5 % of runs."""
     rng = np.random.default_rng(12)
