@@ -277,7 +277,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...], str, int | None
     "groups empty": (written("groups.jsonl", ""), ("the file is empty",), "groups.jsonl", None),
     "groups not UTF-8": (written("groups.jsonl", b"\xff\xfe"), ("not UTF-8",), "groups.jsonl", 1),
     "groups edited": (written("groups.jsonl", "[1]\n"), ("found [1], expected an object",), "groups.jsonl", 1),
-    "no answers": (lambda r: (r / "answers.sqlite").unlink(), ("the run has no answers", "give the command of the run again"), "answers.sqlite", None),
+    "no answers": (lambda r: (r / "answers.sqlite").unlink(), ("the run has no answers", "run the same command again"), "answers.sqlite", None),
     "store is no store": (written("answers.sqlite", "hello " * 200), ("damaged or no answer store (file is not a database)", "move the file away"), "answers.sqlite", None),
     "store cut": (lambda r: os.truncate(r / "answers.sqlite", 6000), ("the answer store is damaged",), "answers.sqlite", None),
     "store smashed": (smashed, ("the answer store is damaged",), "answers.sqlite", None),
@@ -292,7 +292,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...], str, int | None
     "run.json: models numbers": (edited(lambda d: d["config"].update(models=[3])), ('"models": found [3], expected a list of texts',), "run.json", None),
     "run.json: map a list": (edited(lambda d: d["config"].update(map=[])), ('"map": found [], expected texts by name',), "run.json", None),
     "run.json: no price": (edited(lambda d: d["config"].update(price_in=float("nan"))), ("expected numbers that are finite",), "run.json", None),
-    "run.json: no models": (edited(lambda d: d.update(models=[])), ('"models": found [], expected one or more', "give the command of the run again"), "run.json", None),
+    "run.json: no models": (edited(lambda d: d.update(models=[])), ('"models": found [], expected one or more', "run the same command again"), "run.json", None),
     "run.json: a model without name": (edited(lambda d: d.update(models=[{}])), ('"models.0": found {}, expected an object with "name"',), "run.json", None),
     "run.json: no words": (edited(lambda d: d.pop("words")), ('expected an object with "words"',), "run.json", None),
     "run.json: a list": (written("run.json", "[]"), ("found no JSON object",), "run.json", None),
@@ -671,7 +671,7 @@ def test_full_disk_before_and_after(unwaver: Any, tmp_path: Path) -> None:
         check(
             done,
             "the disk is full",
-            "free some space and give the same command again",
+            "free some space, then run the same command again",
             code=3,
             file="disk/r/groups.jsonl",
         )

@@ -214,7 +214,7 @@ def test_ctrl_c_keeps_what_is_done(unwaver: Any, tmp_path: Path, sign: signal.Si
     process.send_signal(sign)
     _, stderr = process.communicate(timeout=FOR_EVER)
     assert process.returncode == 130, stderr
-    assert "the same command goes on where it stopped" in stderr
+    assert "run the same command again to continue" in stderr
     assert "Traceback" not in stderr
     done = answered(tmp_path / "r")
     assert done >= 3

@@ -181,7 +181,7 @@ def test_interrupted_it_goes_on_as_it_would_have(unwaver: Any, folder: Path) -> 
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=FOR_EVER)
     assert process.returncode == 130
-    assert "goes on where it stopped" in said
+    assert "run the same command again to continue" in said
     before = len(asked(folder))
     assert unwaver(*run, "--out", "cut").returncode == 0
     assert until_of(folder / "cut") == until_of(folder / "whole")

@@ -118,7 +118,7 @@ def test_full_disk(here: Any, tmp_path: Path) -> None:
     done = here(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     assert done.returncode == 3, done.stderr
     assert "the disk is full" in done.stderr
-    assert "give the same command again" in done.stderr
+    assert "run the same command again" in done.stderr
     assert here(*command).returncode == 0
 
 
@@ -150,7 +150,7 @@ def test_interrupted_by_hand(here: Any, tmp_path: Path) -> None:
     running.send_signal(signal.SIGINT)
     _, stderr = running.communicate(timeout=FOR_EVER)
     assert running.returncode == 130
-    assert "the same command goes on where it stopped" in stderr
+    assert "run the same command again to continue" in stderr
     assert "Traceback" not in stderr
     other = here(*command[:-4], "--epochs", "2", "--patience", "9")
     assert other.returncode == 2

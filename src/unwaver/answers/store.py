@@ -211,7 +211,7 @@ def _explain(error: Exception, path: Path, read_only: bool) -> NoReturn:
         raise StoreFull(
             f"no more answers can be saved ({error}); those saved so far are safe",
             file=path,
-            hint="free some disk space and give the same command again: it goes on where it stopped",
+            hint="free some disk space, then run the same command again to continue",
         ) from error
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         hint = "choose a folder you may write to with --out, or a file with --store"

@@ -1,6 +1,6 @@
 """A model as the writer of paraphrases: asked again and again until each item has enough that the judges accept.
 
-What it writes is an answer like any other, so the same command goes on where it stopped.
+What it writes is stored like any other answer, so running the same command again continues an interrupted run.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Verbs(sections.Verbs):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as e:  # not of our output, see streams: click would end with 1, "a gate failed"
-            hint = "give the same command again"
+            hint = "run the same command again"
             raise UnwaverError(f"another process ended early: {e.strerror}", hint=hint) from e
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -134,7 +134,7 @@ def main(args: list[str] | None = None) -> NoReturn:
         command = getattr(getattr(e, "ctx", None), "command_path", "unwaver")
         _fail(UnwaverError(e.format_message(), hint=f"{command} --help shows what is possible"), 2, as_json)
     except (KeyboardInterrupt, click.Abort):
-        hint = "what was done is saved: the same command goes on where it stopped"
+        hint = "finished work is saved: run the same command again to continue"
         _fail(UnwaverError("interrupted", hint=hint), INTERRUPTED, as_json)
     except Exception as e:
         if os.environ.get("UNWAVER_DEBUG"):

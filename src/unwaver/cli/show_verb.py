@@ -131,7 +131,7 @@ def _show_failed(place: Path, items: set[str] | None, model: str, limit: int, as
 def _why(reasons: Sequence[Reason], place: Path) -> list[str]:
     from unwaver.asking.failures import in_words
 
-    again = f"unwaver show {place} --failed lists the reasons; give the command of the run again to retry."
+    again = f"unwaver show {place} --failed lists the reasons. To retry, run the same command again."
     return [*in_words(reasons), again] if reasons else []
 
 

@@ -39,8 +39,8 @@ from unwaver.types import Group, Item, Score
 RUN_VERSION = 1
 RUN, GROUPS, ANSWERS, SCORES = "run.json", "groups.jsonl", "answers.sqlite", "scores.json"
 AUDIT, SEEN = "audit.jsonl", "seen.json"
-INCOMPLETE = "copy the whole run folder, or give the command of the run again"
-_DAMAGED = "the file was cut or edited: move it away and give the command of the run again"
+INCOMPLETE = "copy the whole run folder, or run the same command again"
+_DAMAGED = "the file was cut or edited: move it away and run the same command again"
 
 
 def open_place(folder: Path) -> Path:
@@ -239,7 +239,7 @@ def _unwritable(path: Path, error: OSError) -> StoreFull | UsageError:
     import errno
 
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        hint = "free some space and give the same command again: it goes on where it stopped"
+        hint = "free some space, then run the same command again to continue"
         return StoreFull(f"the disk is full ({error.strerror})", file=path, hint=hint)
     return UsageError(f"cannot be written: {error.strerror}", file=path, hint="choose another folder with --out")
 

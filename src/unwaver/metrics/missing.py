@@ -30,7 +30,7 @@ def what_to_do(counts: Mapping[str, int]) -> str:
         return f"ask again with a higher token limit (--model-arg max_tokens={LEAST}), or add --cut keep"
     if counts.get("refused"):
         return "the service refused: ask another model, or add --allow-undecided if other groups have a value"
-    return "give the command of the run again"
+    return "run the same command again"
 
 
 class Part(NamedTuple):

@@ -205,7 +205,7 @@ class Server:
             hint = "the address has moved: redirects are not followed, give the new base_url"
         after = retry_after(response.headers.get("retry-after"), time.time()) if passing else None
         if status >= 500:
-            hint = "the server failed: check its log; the same command goes on where it stopped"
+            hint = "the server failed: check its log, then run the same command again to continue"
         return Fault(
             message, hint=hint, passing=passing, setup=setup, refused=True, after=after, free=status < 500
         )

@@ -63,7 +63,7 @@ def _about_gold(leading: Sequence[Score]) -> list[str]:
 def _about_failures(result: Result, leading: Sequence[Score]) -> list[str]:
     lines = []
     if failed := sum(s.failed for s in leading):
-        again = " The same command asks them again." if result.folder else ""
+        again = " Run the same command again to ask them." if result.folder else ""
         groups = "group" if failed == 1 else "groups"
         lines.append(f"{failed:,} {groups} could not be scored: calls failed.{again}")
     return lines + in_words(from_records(result.run.get("failures")))

@@ -131,7 +131,7 @@ def _evaluated(plan: StudyPlan, job: Job, model: Path, out: Path, console: Conso
             if not _is_done(place, config, model):
                 Run(config, console).go()
                 if not _is_done(place, config, model):
-                    hint = "give the same command again: it goes on from there"
+                    hint = "run the same command again to continue"
                     raise StoreFull("an evaluation was not finished", file=place, hint=hint)
             yield place
 

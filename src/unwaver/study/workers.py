@@ -58,7 +58,7 @@ def _check(ended: _Running) -> None:
     if ended.process.exitcode:
         raise ModelError(
             f"a process of the study ended with {ended.process.exitcode}",
-            hint="with -9 memory ran out: give fewer --workers; the same command goes on where it stopped",
+            hint="-9 means out of memory: use fewer --workers, then run the same command again to continue",
         )
 
 

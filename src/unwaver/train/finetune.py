@@ -123,7 +123,7 @@ def _disk(place: Path) -> Iterator[None]:
     except Exception as e:
         if any(sign in str(e) for sign in _FULL):
             first_line = str(e).strip().split("\n", 1)[0][:120]
-            hint = "free some space and give the same command again: it goes on from the last checkpoint"
+            hint = "free some space, then run the same command again to continue from the last checkpoint"
             raise StoreFull(f"the disk is full ({first_line})", file=place, hint=hint) from e
         raise
 
