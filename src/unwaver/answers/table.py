@@ -98,56 +98,78 @@ def table_of(
     """
     told = reader(answers, words, normalise, read, cut)
     rows = [
-        (group, item, replicate, reading, answers.get((item.id, replicate)))
+        (group, item, replicate, reading)
         for group in groups
         for replicate in range(replicates)
         for item, reading in _counted(group, told, replicate)
     ]
-    free = [n for n, (_, item, *_) in enumerate(rows) if not item.choices and item.accepted]
-    judged = _right_texts(rows, free) if free else []
-    table = pl.DataFrame(
-        {
-            "suite": [g.suite for g, *_ in rows],
-            "task": [g.task for g, *_ in rows],
-            "kind": [g.kind for g, *_ in rows],
-            "expect": [g.expect for g, *_ in rows],
-            "model": [model] * len(rows),
-            "method": [method if i.choices else writes or method for _, i, *_ in rows],
-            "group": [g.id for g, *_ in rows],
-            "cluster": [g.cluster or g.id for g, *_ in rows],
-            "item": [i.id for _, i, *_ in rows],
-            "role": [i.role for _, i, *_ in rows],
-            "replicate": [r for _, _, r, *_ in rows],
-            "label": [reading.label for *_, reading, _ in rows],
-            "gold": [list(i.accepted) or None for _, i, *_ in rows],
-            "right": judged or [None] * len(rows),
-            "probs": [reading.probs for *_, reading, _ in rows],
-            "status": [reading.status for *_, reading, _ in rows],
-            "truncated": [a is not None and a.truncated for *_, a in rows],
-            "weight": [None] * len(rows),
-        },
-        schema=SCHEMA,
-    )
-    extra = _extra_columns([(g, i) for g, i, *_ in rows], told)
-    if free:
-        chosen = set(free)
-        ways = [(ROUGE1 if i.rejected else CONTAINS) if n in chosen else None for n, (_, i, *_) in enumerate(rows)]
-        extra["right_by"] = pl.Series("right_by", ways, dtype=pl.String)
+    items = [item for _, item, *_ in rows]
+    readings = [reading for *_, reading in rows]
+    right, right_by = _right_texts(items, readings)
+    columns = {
+        **_of_groups([group for group, *_ in rows]),
+        **_of_items(items, method, writes or method),
+        **_of_readings(readings),
+        "model": [model] * len(rows),
+        "replicate": [replicate for _, _, replicate, _ in rows],
+        "right": right,
+        "truncated": [_was_truncated(answers.get((item.id, replicate))) for _, item, replicate, _ in rows],
+        "weight": [None] * len(rows),
+    }
+    table = pl.DataFrame({name: columns[name] for name in SCHEMA}, schema=SCHEMA)
+    extra = _extra_columns([(group, item) for group, item, *_ in rows], told)
+    if any(right_by):
+        extra["right_by"] = pl.Series("right_by", right_by, dtype=pl.String)
     return table.with_columns(**extra)
 
 
-def _right_texts(rows: Sequence[Any], free: Sequence[int]) -> list[float | None]:
-    """Whether free texts are right: closer to a true reference than to every false one, or, where only right
-    answers are known, whether one of them stands in the text. Unreadable is wrong."""
-    found: list[float | None] = [None] * len(rows)
-    held = [Referenced(rows[n][3].label or "", rows[n][1].accepted, rows[n][1].rejected) for n in free]
-    closer = accurate_all(held, rouge1_of)
-    for n, answer, near_true in zip(free, held, closer, strict=True):
-        if rows[n][3].status in NO_ANSWER:
-            continue
-        right = near_true if near_true is not None else contains(answer.text, answer.true)
-        found[n] = float(right)
-    return found
+def _of_groups(groups: Sequence[Group]) -> dict[str, list[Any]]:
+    """The columns that a row has from its group."""
+    return {
+        "suite": [g.suite for g in groups],
+        "task": [g.task for g in groups],
+        "kind": [g.kind for g in groups],
+        "expect": [g.expect for g in groups],
+        "group": [g.id for g in groups],
+        "cluster": [g.cluster or g.id for g in groups],
+    }
+
+
+def _of_items(items: Sequence[Item], method: str, writes: str) -> dict[str, list[Any]]:
+    return {
+        "method": [method if i.choices else writes for i in items],
+        "item": [i.id for i in items],
+        "role": [i.role for i in items],
+        "gold": [list(i.accepted) or None for i in items],
+    }
+
+
+def _of_readings(readings: Sequence[Reading]) -> dict[str, list[Any]]:
+    return {
+        "label": [reading.label for reading in readings],
+        "probs": [reading.probs for reading in readings],
+        "status": [reading.status for reading in readings],
+    }
+
+
+def _was_truncated(answer: Answer | None) -> bool:
+    return answer is not None and answer.truncated
+
+
+def _right_texts(
+    items: Sequence[Item], readings: Sequence[Reading]
+) -> tuple[list[float | None], list[str | None]]:
+    """Whether free texts are right, and by what: closer to a true reference than to every false one, or, where
+    only right answers are known, whether one of them stands in the text. Unreadable is wrong."""
+    found: list[float | None] = [None] * len(items)
+    ways: list[str | None] = [None] * len(items)
+    free = [n for n, item in enumerate(items) if not item.choices and item.accepted]
+    held = [Referenced(readings[n].label or "", items[n].accepted, items[n].rejected) for n in free]
+    for n, answer, near_true in zip(free, held, accurate_all(held, rouge1_of), strict=True):
+        ways[n] = ROUGE1 if items[n].rejected else CONTAINS
+        if readings[n].status not in NO_ANSWER:
+            found[n] = float(contains(answer.text, answer.true) if near_true is None else near_true)
+    return found, ways
 
 
 def reader(
@@ -198,16 +220,21 @@ def _extra_columns(
     if any(group.epsilon is not None for group in groups):
         columns["epsilon"] = [group.epsilon for group, _ in rows]
     if any(group.kind == "fooling" for group in groups):
-        distances = {
-            item.about: 1 - _cosine(told(item, 0))
-            for group in groups
-            for item in group.items
-            if item.role == "judge" and not item.accepted and told(item, 0).probs
-        }
+        distances = _distances(groups, told)
         columns["keep"] = [group.keep for group, _ in rows]
         columns["text"] = [_changed_text(group, item) for group, item in rows]
         columns["embedding_distance"] = [distances.get(item.id) for _, item in rows]
     return {name: pl.Series(name, values, dtype=OPTIONAL[name]) for name, values in columns.items()}
+
+
+def _distances(groups: Iterable[Group], told: Callable[[Item, int], Reading]) -> dict[str, float]:
+    """Of each variant to its original, by the judges that embed."""
+    return {
+        item.about: 1 - _cosine(told(item, 0))
+        for group in groups
+        for item in group.items
+        if item.role == "judge" and not item.accepted and told(item, 0).probs
+    }
 
 
 def _cosine(reading: Reading) -> float:
@@ -290,20 +317,28 @@ def _cell(name: str, value: Any, where: Where) -> Any:
     if name in ("probs", "gold") and isinstance(value, str) and value.startswith("["):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
-    nested = isinstance(value, dict) or (
-        isinstance(value, list) and any(isinstance(v, dict | list) for v in value)
-    )
-    if name == "gold" and isinstance(value, list) and not nested:
+    if name == "gold" and isinstance(value, list) and not _is_nested(value):
         return [as_text(v) for v in value if v is not None]
-    if name == "probs" and not isinstance(value, list):
-        expected = "a list of numbers: [0.9, 0.1]"
-    elif name == "gold" and nested:
-        expected = 'a label, or a list of labels: ["a", "b"]'
-    elif name in _SCALAR and isinstance(value, dict | list):
-        expected = "text or a number"
-    else:
+    expected = _expected_cell(name, value)
+    if expected is None:
         return value
     raise where.error(f'column "{name}": found {shown(value)}, expected {expected}', "correct it")
+
+
+def _is_nested(value: Any) -> bool:
+    inner = value if isinstance(value, list) else ()
+    return isinstance(value, dict) or any(isinstance(v, dict | list) for v in inner)
+
+
+def _expected_cell(name: str, value: Any) -> str | None:
+    """What the column expects, where this value is not it."""
+    if name == "probs" and not isinstance(value, list):
+        return "a list of numbers: [0.9, 0.1]"
+    if name == "gold" and _is_nested(value):
+        return 'a label, or a list of labels: ["a", "b"]'
+    if name in _SCALAR and isinstance(value, dict | list):
+        return "text or a number"
+    return None
 
 
 def complete(table: Any, cut: CutMode | None = "exclude", origin: Origin = NOWHERE) -> pl.DataFrame:

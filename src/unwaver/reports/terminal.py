@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from unwaver.meaning import context_of, family_of, meaning_of
+from unwaver.meaning import Meaning, context_of, family_of, meaning_of
 from unwaver.reports.remarks import remarks
 from unwaver.result import Result, method_names
 from unwaver.state import COUNTS
@@ -153,23 +153,33 @@ def print_rows(lines: Sequence[Sequence[str]], console: Console) -> None:
 
 def legend(result: Result) -> list[str]:
     """What the numbers of the short table are, for who sees it the first time."""
-    leading = [m for name in dict.fromkeys(s.metric for s in result.leading()) if (m := meaning_of(name))]
+    leading = _meanings(s.metric for s in result.leading())
     if not leading:
         return []
-    lines = [f"{m.heading}: {m.summary[:1].lower()}{m.summary[1:]}." for m in leading]
     families = [family_of(m.name) for m in leading]
-    beside = [s.metric for s in shown_scores(result) if family_of(s.metric) not in families]
-    titles = [m.heading for name in dict.fromkeys(beside) if (m := meaning_of(name))]
-    if titles:
-        lines.append(f"Beside: {', '.join(titles[:MOST_TITLES])}{' …' * (len(titles) > MOST_TITLES)}")
-    chances: dict[str, list[str]] = {}
-    for m in leading:
+    beside = _meanings(s.metric for s in shown_scores(result) if family_of(s.metric) not in families)
+    titles = ", ".join(m.heading for m in beside[:MOST_TITLES]) + " …" * (len(beside) > MOST_TITLES)
+    return [
+        *(f"{m.heading}: {m.summary[:1].lower()}{m.summary[1:]}." for m in leading),
+        *([f"Beside: {titles}"] if titles else []),
+        *_chances(leading),
+        f"More: unwaver explain {leading[0].name}",
+    ]
+
+
+def _meanings(metrics: Iterable[str]) -> list[Meaning]:
+    return [meaning for name in dict.fromkeys(metrics) if (meaning := meaning_of(name)) is not None]
+
+
+def _chances(meanings: Sequence[Meaning]) -> list[str]:
+    """What the column says, once for all metrics that have the same in it."""
+    names: dict[str, list[str]] = {}
+    for m in meanings:
         if m.chance_says:
-            chances.setdefault(m.chance_says, []).append(m.name)
-    for says, names in chances.items():
-        of = f" of {', '.join(names)}" if len(chances) > 1 else ""
-        lines.append(f"chance{of}: {says}.")
-    return [*lines, f"More: unwaver explain {leading[0].name}"]
+            names.setdefault(m.chance_says, []).append(m.name)
+    if len(names) < 2:
+        return [f"chance: {says}." for says in names]
+    return [f"chance of {', '.join(own)}: {says}." for says, own in names.items()]
 
 
 def as_text(result: Result, width: int = 100) -> str:
