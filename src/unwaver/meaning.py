@@ -81,7 +81,7 @@ class Meaning:
     leads_if   a further condition: leads_if(score, scores of the block)
     beside     the metrics that stand below it in a table that it leads, where the block has them
     choose     the same as a function, where that depends on the scores: choose(context) -> names
-    chance     the expected value of answers that say nothing: chance(context)
+    chance     the expected value of answers that say nothing: chance(context), or the metric that has it
     chance_says    what that value is, in words
     without_gold   what is not known where there are no right answers, in words
     remark     caveats below the table: remark(context) -> lines; called for every score of the metric
@@ -104,7 +104,7 @@ class Meaning:
     leads_if: Callable[[Named, Sequence[Named]], bool] | None = None
     beside: tuple[str, ...] = ()
     choose: Callable[[Context], Iterable[str]] | None = None
-    chance: Callable[[Context], float | None] | None = None
+    chance: str | Callable[[Context], float | None] | None = None
     chance_says: str = ""
     without_gold: tuple[str, ...] = ()
     remark: Callable[[Context], Iterable[str]] | None = None
@@ -119,7 +119,7 @@ class Meaning:
     @property
     def heading(self) -> str:
         """ "inconsistency (tau)" """
-        return f"{self.title} ({self.name})"
+        return self.title if self.title == self.name else f"{self.title} ({self.name})"
 
     @property
     def summary(self) -> str:

@@ -47,6 +47,8 @@ def test_a_declaration_is_complete(meaning: Meaning) -> None:
     assert meaning.formula
     assert bool(meaning.chance) == bool(meaning.chance_says)
     assert meaning.leads is None or meaning.verdict is not None
+    assert meaning.docs, "docs names the page that describes the metric"
+    assert not isinstance(meaning.chance, str) or is_known(meaning.chance)
     path, _, anchor = meaning.docs.partition("#")
     text = (ROOT / path).read_text(encoding="utf-8")
     titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)

@@ -133,12 +133,13 @@ def share_axis(title: str, **more: Any) -> Spec:
 SAYS = {"description": {"field": "says", "type": "nominal"}}
 
 
-ACCURACY: Spec = {
-    "field": "accuracy",
-    "type": "quantitative",
-    "axis": share_axis("accuracy"),
-    "scale": {"domain": [0, 1]},
-}
+def accuracy_axis() -> Spec:
+    return {
+        "field": "accuracy",
+        "type": "quantitative",
+        "axis": share_axis("accuracy"),
+        "scale": {"domain": [0, 1]},
+    }
 
 
 def _by_name(rows: Rows) -> tuple[Spec, Spec, Spec]:

@@ -15,9 +15,8 @@ import numpy as np
 from unwaver.meaning import Context, Meaning, Phrase
 from unwaver.metrics import charts
 from unwaver.metrics.block import Block, Metric
-from unwaver.metrics.meanings.violation import without_unreadable
 from unwaver.metrics.papers import CALM
-from unwaver.metrics.violation import tau
+from unwaver.metrics.violation import tau, without_unreadable
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score
 

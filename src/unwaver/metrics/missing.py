@@ -43,14 +43,12 @@ class Part(NamedTuple):
 
 def lines(result: Result) -> list[str]:
     """What must be said of cut and refused answers of a result."""
-    from unwaver.metrics.meanings.pairwise import means_of
-
     parts = []
     for block in result.blocks():
         leading = leading_of(block)
         if not AVERAGES & {leading.task, leading.model}:  # their parts were counted
             counts = {name: getattr(leading, name) for name in MISSING}
-            parts.append(Part(leading.model, bool(means_of(block)), counts))
+            parts.append(Part(leading.model, any(s.metric.endswith("_questions") for s in block), counts))
     found = _about(parts, result.run)
     if result.run.get("cut") == "keep" and any(s.cut_read for s in result.scores):
         found.append("Answers that were cut at the token limit count as they are (--cut keep).")

@@ -15,8 +15,10 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from unwaver.meaning import Context
 from unwaver.metrics.block import Block, Bools, Metric
 from unwaver.stats import Floats
+from unwaver.text.shown import percent
 
 MOST_LABELS = 50  # more than this is free text, where label shares say nothing
 
@@ -124,6 +126,17 @@ INDEPENDENT = {
     "different": (_label_pairs, _independent_different),
     "implied": (_label_and_accepted, _independent_same),
 }
+
+
+def without_unreadable(context: Context) -> Iterator[str]:
+    """The second reading of a leading number: without the groups that hold an unreadable answer."""
+    s = context.score
+    if context.leads and s.unreadable and s.unreadable_as == "skipped":
+        yield (
+            f"{s.suite}/{s.task}/{s.kind}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – "
+            f"{percent(s.high)}] over {s.counted:,} of {s.groups:,} groups if those with an unreadable answer are "
+            "left out"
+        )
 
 
 MEANINGS = "unwaver.metrics.meanings.violation:MEANINGS"

@@ -25,7 +25,7 @@ from unwaver.reports.explorer import MOST_CASES, columns
 from unwaver.reports.pictures import figures_of, inline_svg
 from unwaver.reports.remarks import remarks
 from unwaver.reports.source import Source
-from unwaver.reports.terminal import ARROW, chance_of, count_title, percent, shown_scores
+from unwaver.reports.terminal import ARROW, chance_of, chances, count_title, percent, shown_scores
 from unwaver.reports.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
 from unwaver.secrets import masked_json
@@ -214,7 +214,8 @@ def _scores(sources: Sequence[Source], several: bool) -> Html:
         "section",
         tag("h2", "Scores"),
         tag("div", tag("table", tag("thead", header), tag("tbody", body), class_="scores"), class_="wide"),
-        tag("p", "↓ lower is better, ↑ higher is better. Chance: expected value if answers were independent. "
+        tag("p", "↓ lower is better, ↑ higher is better. ",
+            [f"{line[:1].upper()}{line[1:]} " for line in chances(s.metric for _, s in rows)],
             "A number leads to how it was computed.", class_="note"),
         tag("ul", [tag("li", _cut(line, 500)) for line in notes], class_="remarks") if notes else "",
         tag("details", tag("summary", f"All {len(every):,} numbers"), _all_scores(every), class_="all"),

@@ -78,7 +78,8 @@ def chance_of(result: Result, s: Score) -> float | None:
     meaning = family_of(s.metric)
     if meaning is None or meaning.chance is None:
         return None
-    return meaning.chance(context_of(s, result.scores, result.run))
+    context = context_of(s, result.scores, result.run)
+    return context.value(meaning.chance) if isinstance(meaning.chance, str) else meaning.chance(context)
 
 
 def print_result(result: Result, console: Console) -> None:
@@ -162,7 +163,7 @@ def legend(result: Result) -> list[str]:
     return [
         *(f"{m.heading}: {m.summary[:1].lower()}{m.summary[1:]}." for m in leading),
         *([f"Beside: {titles}"] if titles else []),
-        *_chances(leading),
+        *chances(m.name for m in leading),
         f"More: unwaver explain {leading[0].name}",
     ]
 
@@ -171,10 +172,10 @@ def _meanings(metrics: Iterable[str]) -> list[Meaning]:
     return [meaning for name in dict.fromkeys(metrics) if (meaning := meaning_of(name)) is not None]
 
 
-def _chances(meanings: Sequence[Meaning]) -> list[str]:
-    """What the column says, once for all metrics that have the same in it."""
+def chances(metrics: Iterable[str]) -> list[str]:
+    """What the column "chance" says, once for all metrics that have the same in it."""
     names: dict[str, list[str]] = {}
-    for m in meanings:
+    for m in _meanings(metrics):
         if m.chance_says:
             names.setdefault(m.chance_says, []).append(m.name)
     if len(names) < 2:

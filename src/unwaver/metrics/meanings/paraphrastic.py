@@ -68,7 +68,7 @@ def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
         }
         for p in points
     ]
-    x = charts.ACCURACY
+    x = charts.accuracy_axis()
     y = {
         "field": "value",
         "type": "quantitative",
@@ -198,7 +198,7 @@ MEANINGS = (
             *("Cons_lex", "Cons_lex_repeat"),
         ),
         choose=_beside,
-        chance=lambda context: context.value("P_C_independent"),
+        chance="P_C_independent",
         chance_says="expected value if answers were independent",
         remark=_about_buckets,
         figures=figures,
@@ -213,7 +213,7 @@ MEANINGS = (
         better="high",
         paper=f"{PARANLU}; this form: unwaver",
         docs=_PAGE,
-        chance=lambda context: context.value("P_C_floor"),
+        chance="P_C_floor",
         chance_says="expected value if answers were independent",
         verdict=_PAIRS,
     ),

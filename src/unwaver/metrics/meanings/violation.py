@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from unwaver.meaning import Context, Meaning, Phrase
+from unwaver.meaning import Meaning, Phrase
 from unwaver.metrics import charts
 from unwaver.metrics.block import Block
 from unwaver.metrics.papers import BECEL
-from unwaver.metrics.violation import applies
-from unwaver.text.shown import percent
+from unwaver.metrics.violation import applies, without_unreadable
 from unwaver.types import Figure, Score
 
 MOST_SHOWN = 12  # labels of a matrix
@@ -83,7 +82,7 @@ def _against_accuracy(taus: Sequence[Score]) -> Iterator[Figure]:
         }
         for s in known
     ]
-    x = charts.ACCURACY
+    x = charts.accuracy_axis()
     y = {"field": "value", "type": "quantitative", "axis": charts.share_axis("consistency, 1 − τ")}
     points = {
         "mark": {"type": "point", "filled": True, "size": 80, "opacity": 0.9},
@@ -153,17 +152,6 @@ def _phrase(s: Score) -> Phrase:
     return _BY_KIND.get(s.kind.partition("_")[0], _OTHER)
 
 
-def without_unreadable(context: Context) -> Iterator[str]:
-    """The second reading of a leading number: without the groups that hold an unreadable answer."""
-    s = context.score
-    if context.leads and s.unreadable and s.unreadable_as == "skipped":
-        yield (
-            f"{s.suite}/{s.task}/{s.kind}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – "
-            f"{percent(s.high)}] over {s.counted:,} of {s.groups:,} groups if those with an unreadable answer are "
-            "left out"
-        )
-
-
 MEANINGS = (
     Meaning(
         "tau",
@@ -177,7 +165,7 @@ MEANINGS = (
         paper=BECEL,
         docs="docs/methods.md#tau",
         leads=80,
-        chance=lambda context: context.value("tau_independent"),
+        chance="tau_independent",
         chance_says="expected value if answers were independent",
         without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
         remark=without_unreadable,
