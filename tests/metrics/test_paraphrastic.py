@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import unwaver
@@ -157,6 +157,7 @@ bucket_texts = st.lists(st.text("01", min_size=1, max_size=9), min_size=1, max_s
 
 
 @given(bucket_texts)
+@example(["01111"] * 3)  # all variance is due to wording: the quotient rounds to more than 1
 @settings(max_examples=60, deadline=None)
 def test_identities_and_bounds(answers: list[str]) -> None:
     found = scores(buckets(*answers))

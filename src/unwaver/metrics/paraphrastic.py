@@ -167,7 +167,7 @@ def _within_and_theta(block: Block) -> Floats:
 
 def _share_of_wording(sums: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(mean(sums) / _variance(sums[..., 1:]))
+        return np.minimum(mean(sums) / _variance(sums[..., 1:]), 1.0)  # a part of it: rounding must not exceed it
 
 
 def _right_and_count(block: Block) -> Floats:
