@@ -33,7 +33,10 @@ from unwaver.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-TEXTS = {page.name: page.read_text(encoding="utf-8") for page in [*PAGES, ROOT / "CHANGELOG.md"]}
+TEXTS = {
+    page.name: page.read_text(encoding="utf-8")
+    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+}
 ALL = "\n".join(TEXTS.values())
 NOT_RUN = "# not run"
 
@@ -212,7 +215,7 @@ def test_every_field_is_described(folder: Path) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]:
         for target in re.findall(r"\]\(([^)\s]+)\)", TEXTS[page.name]):
             if re.match(r"[a-z]+://", target):
                 continue
@@ -241,6 +244,26 @@ def test_every_page_is_linked_and_speaks_to_everyone() -> None:
     for page in PAGES[1:]:
         assert f"(docs/{page.name})" in TEXTS["README.md"]
     assert not re.search(r"/(work|root|home|tmp)/", ALL)
+
+
+def test_the_first_pages_are_short() -> None:
+    assert TEXTS["README.md"].count("\n") <= 150
+    assert TEXTS["README.md"].index("](docs/pictures/") < TEXTS["README.md"].index("\n## "), (
+        "one on the first screen"
+    )
+    assert TEXTS["glossary.md"].count("\n") <= 60
+
+
+# turns of phrase that make a reader read twice
+ODD = re.compile(r"\b(is told|are told|so many|[Ll]ikewise|stands (below|beside|there|for|in)|is no [a-z]+ of)\b")
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "CONTRIBUTING.md", "glossary.md", "architecture.md", "start.md", "table.md", "metrics.md"],
+)
+def test_prose_is_plain(page: str) -> None:
+    assert ODD.findall(TEXTS[page]) == []
 
 
 def test_pictures_fetch_nothing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,6 +66,12 @@ def test_every_option_is_in_a_section(path: str) -> None:
 @pytest.mark.parametrize("path", ALL)
 def test_help_fits_eighty_columns(path: str) -> None:
     assert [line for line in help_of(path).splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_help_is_plain(path: str) -> None:
+    said = " ".join(help_of(path).split())
+    assert not re.search(r"\b(is told|so many|so often|likewise|stands for)\b", said, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("path", ALL)
