@@ -11,7 +11,7 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from unwaver import registry
@@ -187,33 +187,44 @@ def _filled(value: Any, values: Mapping[str, str]) -> Any:
 
 def meanings() -> tuple[Meaning, ...]:
     """Every declaration, those of other packages first; of two with one name the built-in one counts."""
-    return _declared(tuple(registry.names("metrics").items())).all
+    return tuple(_declared().by_name.values())
 
 
 def undeclared() -> tuple[str, ...]:
     """Entries of other packages that declare nothing: nobody knows which metrics they have."""
-    return _declared(tuple(registry.names("metrics").items())).silent
+    return _declared().silent
 
 
 class _Declared(NamedTuple):
-    all: tuple[Meaning, ...]
-    silent: tuple[str, ...]
+    names: Mapping[str, str]  # the entries that were read
     by_name: Mapping[str, Meaning]
+    silent: tuple[str, ...]
     families: tuple[Meaning, ...]  # the most specific first
+    asked: dict[str, Meaning | None]  # what was looked up before
 
 
-@cache
-def _declared(entries: tuple[tuple[str, str], ...]) -> _Declared:
+_read: list[_Declared] = []
+
+
+def _declared() -> _Declared:
+    """What the entries of the catalogue declare, read once for each state of the catalogue."""
+    names = registry.names("metrics")
+    if not _read or _read[0].names is not names:
+        _read[:] = [_read_all(names)]
+    return _read[0]
+
+
+def _read_all(names: Mapping[str, str]) -> _Declared:
     found: dict[str, Meaning] = {}
     silent = []
-    for name, _ in entries:
+    for name in names:
         own = _of_entry(name)
         if not own:
             silent.append(name)
         found |= {meaning.name: meaning for meaning in own}
     families = [m for m in found.values() if m.is_family]
     families.sort(key=lambda m: -len(_PLACE.sub("", m.name)))
-    return _Declared(tuple(found.values()), tuple(silent), found, tuple(families))
+    return _Declared(names, found, tuple(silent), tuple(families), {})
 
 
 def _of_entry(name: str) -> Sequence[Meaning]:
@@ -235,6 +246,15 @@ def _guarded(meaning: Meaning, name: str) -> Meaning:
     def listed(function: Callable[..., Iterable[Any]]) -> Callable[..., list[Any]]:
         return lambda *arguments: list(function(*arguments))  # a generator fails only when it is read
 
+    if isinstance(meaning.verdict, str):
+        try:
+            meaning.verdict.format(value="", wrong="", right="")
+        except (KeyError, IndexError, ValueError) as e:
+            what = (
+                f"has the verdict {meaning.verdict!r:.60}, expected only {{value}}, {{wrong}} and {{right}} in it"
+            )
+            raise registry.broken("metrics", name, what) from e
+
     def guarded(function: Any, expected: Any) -> Any:
         return registry.guarded("metrics", name, function, expected) if callable(function) else function
 
@@ -251,15 +271,11 @@ def _guarded(meaning: Meaning, name: str) -> Meaning:
 
 def family_of(metric: str) -> Meaning | None:
     """The declaration that a metric falls under, as it was written: r_r@<k> for r_r@5."""
-    return _family_of(tuple(registry.names("metrics").items()), metric)
-
-
-@lru_cache(maxsize=10_000)
-def _family_of(entries: tuple[tuple[str, str], ...], metric: str) -> Meaning | None:
-    declared = _declared(entries)
-    if metric in declared.by_name:
-        return declared.by_name[metric]
-    return next((m for m in declared.families if m.values_in(metric) is not None), None)
+    declared = _declared()
+    if metric not in declared.asked:
+        fitting = (m for m in declared.families if m.values_in(metric) is not None)
+        declared.asked[metric] = declared.by_name.get(metric) or next(fitting, None)
+    return declared.asked[metric]
 
 
 def meaning_of(metric: str) -> Meaning | None:

@@ -419,6 +419,8 @@ def test_a_plug_in_that_declares_nothing_works_as_before(installed: object) -> N
             "MEANINGS = (Meaning('steady', title='x', says='y.', leads=1, chance=lambda context: 1 / 0),)",
             "ZeroDivisionError",
         ),
+        ("MEANINGS = (Meaning('steady', title='x', says='y.', verdict='{share} %'),)", "{value}, {wrong}"),
+        ("MEANINGS = (Meaning('steady', title='x', says='y.', verdict='{0} %'),)", "{value}, {wrong}"),
     ],
 )
 def test_a_broken_declaration_names_the_plug_in(installed: object, broken: str, message: str) -> None:

@@ -25,7 +25,8 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
             title = charts.label(f"{block.task}/{block.kind} · {block.model}", 60)
             says = "Spearman's ρ over pairs of answers to distinct wordings. Accuracy of a pair: the mean of both."
             spec = correlations(columns)
-            yield Figure("Do the notions of agreement agree?", title, says, "Cons_<agreement>", spec)
+            named = f"Cons_{next(iter(agreements(block)))}"
+            yield Figure("Do the notions of agreement agree?", title, says, named, spec)
 
 
 def by_pair(block: Block) -> tuple[dict[str, Floats], Codes]:
