@@ -173,7 +173,7 @@ def test_validate_on_the_command_line(unwaver: Any, tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "m.svg").read_text()
     shown = unwaver("agreement", "validate", "--pairs", path, "--agree", "rouge1@0.6")
     assert shown.returncode == 0
-    assert "6 pairs of 3 questions, 3 of them the same to people" in shown.stdout
+    assert "6 pairs of 3 questions, people judged 3 of them equivalent" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 100
 
 

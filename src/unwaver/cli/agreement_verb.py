@@ -207,16 +207,16 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
     dropped = f", {document['empty']:,} with an empty text left out" if document["empty"] else ""
     screen.print(
         f"{document['pairs']:,} pairs of {document['clusters']:,} questions, "
-        f"{document['same']:,} of them the same to people{dropped}",
+        f"people judged {document['same']:,} of them equivalent{dropped}",
         markup=False,
     )
     _print_agreements(found, screen)
     if document["corrected"]:
-        screen.print("Consistency as people would have seen it (Rogan and Gladen):", markup=False)
+        screen.print("Consistency corrected by people's judgements (Rogan and Gladen):", markup=False)
         _print_corrected(document["corrected"], screen)
     screen.print(
-        "ρ: Spearman with the labels. AUC: a pair that is the same to people has the better value. κ: Cohen's, at "
-        "the threshold of the agreement and at the one that is best for these very pairs.",
+        "ρ: Spearman correlation with the labels. AUC: probability that an equivalent pair has the better value. "
+        "κ: Cohen's kappa at the threshold of the agreement, and at the best threshold for these pairs.",
         style="dim",
         markup=False,
     )
