@@ -19,7 +19,8 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from unwaver.config import Config
-from unwaver.engine.runs import Run
+from unwaver.engine.prepare import prepare
+from unwaver.engine.runs import go
 from unwaver.models.hf import open_model
 from unwaver.types import Batch, Request
 
@@ -52,7 +53,9 @@ def main() -> None:
     model = Counting(open_model(folder))
     model.load()
     config = Config(("becel/snli/semantic",), (f"hf/{folder}",), limit=GROUPS, max_calls=PAIRS)
-    pairs = [r.segments for r in list(Run(config, models=[model]).plans[0].requests.values())[:PAIRS]]
+    pairs = [
+        r.segments for r in list(prepare(config, models=[model]).panel.tested[0].plan.requests.values())[:PAIRS]
+    ]
     tokenizer = AutoTokenizer.from_pretrained(folder)
     plain = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32).eval()
     best = min(BARE_BATCHES, key=lambda size: bare(tokenizer, plain, pairs[:640], size))
@@ -70,7 +73,7 @@ def main() -> None:
 def whole(config: Config, model: Counting) -> float:
     with tempfile.TemporaryDirectory() as out:
         start = time.perf_counter()
-        Run(_in(config, out), models=[model]).go()
+        go(_in(config, out), models=[model])
         return time.perf_counter() - start
 
 
@@ -79,9 +82,9 @@ def warm(config: Config, model: Counting) -> None:
 
     with tempfile.TemporaryDirectory() as out:
         small = replace(_in(config, out), limit=100, max_calls=None)
-        Run(small, models=[model]).go()
+        go(small, models=[model])
         before = model.asked
-        Run(small, models=[model]).go()
+        go(small, models=[model])
         calls = model.asked - before
     print(json.dumps({"bench": "model calls of a warm re-run", "calls": calls, "target": "0", "ok": calls == 0}))
 

@@ -30,8 +30,9 @@ from unwaver.agree import Pair
 from unwaver.agree.comparison import PairList, parse_agreement
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker
-from unwaver.asking.panel import Respondent, answers_of
-from unwaver.engine.load import read_folder
+from unwaver.asking.consult import planned, put
+from unwaver.console import Console
+from unwaver.engine.load import load_run
 from unwaver.models.hf import open_model
 
 PAIRS = 600  # unordered
@@ -55,11 +56,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as place:
             start = time.perf_counter()
             work = PairList(agreement, (Pair("", a, b) for a, b in pairs if a != b), [])
-            comparer = Respondent(model)
-            work.plan(comparer)
             store = Store(Path(place) / "answers.sqlite")
-            Asker(store).ask(model, comparer.plan)
-            values = work.read(answers_of(comparer.plan.keys, store))
+            values, _ = work.values(lambda e: put(planned(e, model), Asker(store), Console()), Console())
             assert None not in values.values()
             store.close()
             return time.perf_counter() - start
@@ -97,7 +95,7 @@ def sampled_pairs(chat: bool) -> list[tuple[str, str]]:
             out=f"{place}/run",
         )
         assert result.folder is not None
-        [frame] = read_folder(result.folder)[0]
+        frame = load_run(result.folder).frame
     answers: dict[str, list[str]] = {}
     for group, text in frame.select("group", "label").iter_rows():
         if text:

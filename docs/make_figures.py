@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import unwaver
-from unwaver.engine.load import read_folder
+from unwaver.engine.load import load_run
 from unwaver.metrics import charts, confidence
 from unwaver.metrics.block import block_of
 from unwaver.metrics.meanings.pairwise import by_pair, correlations
@@ -210,7 +210,7 @@ def generation_table_2(data: Path, nli: str, runs: Path) -> dict[str, Any]:
     agree = ("rouge1", "entities", f"bertscore={encoder}", f"entail={nli}", f"contradict={nli}")
     place = runs / "pairs"
     unwaver.run(str(groups), f"predictions/{answers}", agree=agree, out=str(place))
-    (frame,), *_ = read_folder(place)
+    frame = load_run(place).frame
     columns, group = by_pair(block_of(frame))
     people = np.array(
         [float(rows[int(name)]["consistency score"]) for name in frame["group"].unique(maintain_order=True)]

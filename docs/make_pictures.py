@@ -16,8 +16,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
 import unwaver
-from unwaver.engine.folder import read_groups
-from unwaver.engine.load import read_folder
+from unwaver.engine.load import load_run
 from unwaver.metrics.score import broken_groups
 from unwaver.reports.side_by_side import print_group
 from unwaver.reports.terminal import legend, print_result
@@ -61,8 +60,8 @@ def table(result: unwaver.Result, console: Console) -> None:
 
 def show(folder: Path, console: Console) -> None:
     """What `unwaver show` prints, for the first broken group of some kinds."""
-    (frame,), _, _ = read_folder(folder)
-    groups = {g.id: g for g in read_groups(folder)}
+    run = load_run(folder)
+    frame, groups = run.frame, {group.id: group for group in run.groups}
     broken = broken_groups(frame)
     for kind in SHOWN:
         group = next(name for name in broken if name.startswith(kind))

@@ -11,9 +11,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from unwaver.agree import Pair
-from unwaver.agree.comparison import PairList, check_same_question, parse_agreement
+from unwaver.agree.comparison import check_same_question, parse_agreement
 from unwaver.agree.human_pairs import JudgedPair, JudgedPairs, _corrected, read_pairs, value_of
 from unwaver.answers.table import complete
+from unwaver.console import Console
 from unwaver.errors import DataError, UsageError
 from unwaver.metrics.block import block_of
 
@@ -34,8 +35,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def values(path: Path, agreement: str) -> list[float | None]:
     judged, found = read_pairs(path), parse_agreement(agreement)
-    work = PairList(found, judged.to_compare(found), judged.texts)
-    return [value_of(several) for several in judged.values(found, work.compared(lambda _: None))]
+    return [value_of(several) for several in judged.compared(found, lambda _: {}, Console())]
 
 
 def test_values_of_pairs(tmp_path: Path) -> None:

@@ -248,12 +248,12 @@ class Scribe(Biller):
 
 def test_writers_and_what_they_write_are_in_both_figures(files: Path) -> None:
     from unwaver.config import Config
-    from unwaver.engine.runs import Run
+    from unwaver.engine.forecast import dry_run
 
     till = Scribe()
     with Server(script=till) as server:
         options = paraphrased(files, server)
-        entries = Run(Config(("p.csv",), ("openai/m",), **options)).dry()
+        entries = dry_run(Config(("p.csv",), ("openai/m",), **options))
         assert [entry["role"] for entry in entries] == ["model", "writer"]
         assert till.calls == 0
         result = package.run("p.csv", "openai/m", **options)
@@ -261,7 +261,7 @@ def test_writers_and_what_they_write_are_in_both_figures(files: Path) -> None:
         assert 0 < till.bill <= most
         assert till.calls <= sum(entry["requests"] for entry in entries)
         assert result.run["spent"]["cost"] == pytest.approx(till.bill)
-        after = Run(Config(("p.csv",), ("openai/m",), **options)).dry()
+        after = dry_run(Config(("p.csv",), ("openai/m",), **options))
         assert all(entry["cost_expected"] is not None for entry in after)
 
 

@@ -145,15 +145,13 @@ def test_replicates(unwaver: Any, tmp_path: Path) -> None:
 
 def test_shots_are_the_same_for_all_and_never_under_test(tmp_path: Path) -> None:
     from unwaver.config import Config
-    from unwaver.engine.runs import Run
+    from unwaver.engine.prepare import prepare
 
-    run = Run(Config(("sample/snli",), ("fake/random",), shots=4))
-    tested = {tuple(i.fields.values()) for g in run.selection.groups for i in g.items}
-    item = run.selection.groups[0].items[0]
+    run = prepare(Config(("sample/snli",), ("fake/random",), shots=4))
+    tested = {tuple(i.fields.values()) for g in run.groups for i in g.items}
+    item = run.groups[0].items[0]
     prompts = {
-        run.renderer.prompt(i, run.renderer.form(i)).rsplit("\n\n", 1)[0]
-        for g in run.selection.groups
-        for i in g.items
+        run.renderer.prompt(i, run.renderer.form(i)).rsplit("\n\n", 1)[0] for g in run.groups for i in g.items
     }
     assert len(prompts) == 1
     assert run.renderer.prompt(item, run.renderer.form(item)).count("Premise:") == 5

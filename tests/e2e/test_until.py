@@ -85,9 +85,9 @@ def test_the_order_is_random_and_follows_from_the_seed(unwaver: Any, folder: Pat
 
 
 def _answered(folder: Path) -> set[str]:
-    from unwaver.engine.load import read_folder
+    from unwaver.engine.load import load_run
 
-    frame = read_folder(folder)[0][0]
+    frame = load_run(folder).frame
     return set(frame.filter(frame["status"] == "answered")["group"].to_list())
 
 

@@ -16,6 +16,7 @@ import unwaver
 from unwaver.agree import Pair
 from unwaver.agree.comparison import Comparison, chosen, parse_agreement
 from unwaver.answers.table import complete, table_of
+from unwaver.console import Console
 from unwaver.errors import UsageError
 from unwaver.metrics.block import block_of
 from unwaver.metrics.pairwise import _clusters, _entropy, _majority
@@ -45,7 +46,7 @@ def scores_of(
     frame = table_of(groups, answers, {}, model="m", method="generate", replicates=replicates)
     for agreement in chosen(agree, groups):
         comparison = Comparison(agreement, groups, [frame])
-        [frame] = comparison.frames_with(comparison.compared(lambda _: None))
+        [frame] = comparison.frames_with(comparison.values(lambda _: {}, Console())[0])
     return {score.metric: score for score in score_frame(frame) if score.given is None}
 
 

@@ -11,9 +11,9 @@ import unwaver
 from unwaver import registry
 from unwaver.asking.paraphraser import clean
 from unwaver.config import Config
-from unwaver.engine import runs as engine
+from unwaver.engine import prepare
+from unwaver.engine.build_groups import build
 from unwaver.engine.folder import read_groups, read_groups_file
-from unwaver.engine.runs import Run
 from unwaver.errors import DataError, UnwaverError, UsageError
 from unwaver.groups.certify import Reading, standings
 from unwaver.suites import built, own
@@ -220,7 +220,7 @@ def test_every_builder(name, tmp_path):
         assert g.items[0].role == "original"
         assert g.items[-1].role != "original"
     out = tmp_path / "groups.jsonl"
-    Run(Config((str(path),), (), task=task, variants=(name,), **options)).build(out)
+    build(Config((str(path),), (), task=task, variants=(name,), **options), out)
     again = [replace(g, cluster="") for g in read_groups_file(out)]
     assert again == [replace(g, cluster="") for g in found]
     assert len(groups_of(own.suite(out))) == len(found), "run reads what build wrote"
@@ -288,7 +288,7 @@ def fooled(tmp_path, monkeypatch):
     path.write_text("premise,hypothesis,label\nP one.,First one is here.,0\nP two.,Second one is here.,0\n")
 
     def call(writer, model=None, *, out="run", kind="fooling", **options):
-        monkeypatch.setattr(engine, "open_writer", lambda config, settings: writer)
+        monkeypatch.setattr(prepare, "open_writer", lambda config, settings: writer)
         options = {"task": "snli", "variants": ("paraphrase",), "writer": "fake/random", "kind": kind, **options}
         return unwaver.run(str(path), model or Nli(), out=str(tmp_path / out), **options)
 
@@ -438,7 +438,7 @@ def test_a_folder_is_scored_as_its_run_was(pairs, tmp_path, more):
 
 def test_two_judges_of_one_kind_each_have_a_say(fooled, tmp_path, monkeypatch):
     """The model under test accepts everything, the other judge nothing."""
-    monkeypatch.setattr(engine, "open_judge", lambda config, name: Nli("other", wrong=("First one is here.",)))
+    monkeypatch.setattr(prepare, "open_judge", lambda config, name: Nli("other", wrong=("First one is here.",)))
     judges = ("entail=self", "entail=fake/random")
     result = fooled(Staged("*, indeed."), Nli("self"), k=1, tries=1, judges=judges)
     assert result.find("r_r@1").counted == 1
@@ -450,11 +450,12 @@ def test_two_judges_of_one_kind_each_have_a_say(fooled, tmp_path, monkeypatch):
 
 def test_build_with_a_writer_and_a_judge(pairs, tmp_path, monkeypatch):
     judge = Nli("judge")
-    monkeypatch.setattr(engine, "open_writer", lambda config, settings: Staged("*, maybe.", "*, indeed."))
-    monkeypatch.setattr(engine, "open_judge", lambda config, name: judge)
+    monkeypatch.setattr(prepare, "open_writer", lambda config, settings: Staged("*, maybe.", "*, indeed."))
+    monkeypatch.setattr(prepare, "open_judge", lambda config, name: judge)
     config = Config((str(pairs),), (), task="snli", variants=("paraphrase",), writer="fake/random",
                     judges=("entail=fake/random",), k=1)  # fmt: skip
-    groups, certification = Run(config).build(tmp_path / "groups.jsonl")
+    built = build(config, tmp_path / "groups.jsonl")
+    groups, certification = built.groups, built.certification
     assert max(judge.asked.values()) == 1
     assert certification[0]["items_with_1"] == 1.0
     assert certification[0]["acceptance"] == 0.5
@@ -465,7 +466,7 @@ def test_build_with_a_writer_and_a_judge(pairs, tmp_path, monkeypatch):
         for g in read_groups_file(tmp_path / "groups.jsonl")
     )
     with pytest.raises(UsageError, match="needs a model to test"):
-        Run(replace(config, judges=("entail=self",))).build(tmp_path / "other.jsonl")
+        build(replace(config, judges=("entail=self",)), tmp_path / "other.jsonl")
 
 
 @pytest.mark.parametrize(

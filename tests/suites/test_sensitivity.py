@@ -138,7 +138,7 @@ def test_two_models_and_their_averages(data, tmp_path):
 
 
 def test_an_independent_judge_is_asked_once_for_all_models(data, tmp_path, monkeypatch):
-    from unwaver.engine import runs as engine
+    from unwaver.engine import prepare as engine
 
     judge, models = Counting("judge"), [Counting("one"), Counting("other", word="the")]
     monkeypatch.setattr(engine, "open_judge", lambda config, name: judge)
@@ -153,7 +153,7 @@ def test_an_independent_judge_is_asked_once_for_all_models(data, tmp_path, monke
 
 
 def test_a_judge_that_fails_makes_groups_fail(data, tmp_path, monkeypatch):
-    from unwaver.engine import runs as engine
+    from unwaver.engine import prepare as engine
     from unwaver.models.fake import open_model
 
     monkeypatch.setattr(engine, "open_judge", lambda config, name: open_model("fake/constant", fail=0.5))

@@ -14,8 +14,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +26,14 @@ from unwaver.agree import Agreement, Pair
 from unwaver.agree.asked import lacking
 from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
 from unwaver.agree.plug_ins import guarded
-from unwaver.asking.panel import Respondent, check_requests
+from unwaver.asking.consult import Consult, Enquiry
+from unwaver.console import Console, Progress
 from unwaver.errors import UsageError
+from unwaver.groups import is_free_text
 from unwaver.models import model_options
 from unwaver.secrets import masked, masked_settings
 from unwaver.stats import estimate
-from unwaver.types import Answer, Group, Model, Request
+from unwaver.types import Answer, Group, Request
 
 ANSWERS, QUESTIONS = "agree_", "agree_questions_"  # what the names of the columns begin with
 DEFAULT = ("exact", "normalised")
@@ -99,20 +101,14 @@ def _share(text: str, of: str) -> float:
     return value
 
 
-def try_out(agreement: Agreement, open_model: Callable[[], Model]) -> None:
-    """Compare two texts, or open the model that will: a missing package or file must not be found at the end."""
-    pair = Pair("question", "one answer", "another")
-    if agreement.compare is not None:
-        agreement.compare([pair])
-    elif agreement.request is not None:
-        with closing(open_model()) as model:
-            check_requests(model, [agreement.request(pair)])
+SAMPLE = Pair("question", "one answer", "another")  # to find out at the start whether an agreement can be used
 
 
 def chosen(given: Sequence[str], groups: Iterable[Group]) -> list[Agreement]:
     """Those asked for; two that need nothing where there is free text; none where there is not."""
-    found = parse_agreements(given or DEFAULT)  # a wrong name is said in any case
-    return found if any(is_free_text(group) for group in groups) else []
+    is_needed = any(is_free_text(group) for group in groups)
+    found = parse_agreements(given or DEFAULT) if given or is_needed else []  # a wrong name is said in any case
+    return found if is_needed else []
 
 
 def parse_agreements(given: Sequence[str]) -> list[Agreement]:
@@ -136,10 +132,6 @@ def check_same_question(agreement: Agreement, run: Sequence[str], place: Path) -
 def _question_of(agreement: Agreement) -> tuple[object, ...]:
     sample = agreement.request(Pair("q", "a", "b")) if agreement.request else None
     return masked(agreement.model), masked_settings(dict(agreement.options)), sample
-
-
-def is_free_text(group: Group) -> bool:
-    return not group.items[0].choices
 
 
 @dataclass(frozen=True)
@@ -182,45 +174,50 @@ class PairList:
     def __init__(self, agreement: Agreement, pairs: Iterable[Pair], texts: Sequence[str]):
         self.agreement, self.pairs, self.texts = agreement, list(dict.fromkeys(pairs)), texts
 
-    def compared(self, progress: Callable[[int], None]) -> Values:
-        """Without a model."""
-        assert self.agreement.compare is not None
+    def values(self, consult: Consult, console: Console) -> tuple[Values, Counter[str]]:
+        """The values of the pairs, and how many have none because the model that compares failed, refused or was
+        cut. `consult` asks that model, or reads what it has said."""
+        if self.agreement.compare is not None:
+            with console.track(self.agreement.name, len(self.pairs)) as progress:
+                return self._compared(self.agreement.compare, progress), Counter()
+        texts = {"texts": self.texts} if self.agreement.needs_texts else {}
+        options = {**self.agreement.options, **texts}
+        said = consult(Enquiry("agreement", self.agreement.name, self.agreement.model, options, self.requests))
+        return self._read(said)
+
+    @cached_property
+    def requests(self) -> dict[str, Request]:
+        """What the model that compares is asked, by the name under which the store keeps what it says."""
+        request_of = self.agreement.request
+        assert request_of is not None
+        return {name: request_of(pair) for pair, name in self._names.items()}
+
+    @cached_property
+    def _names(self) -> dict[Pair, str]:
+        return {pair: pair_id(self.agreement, pair) for pair in self.pairs}
+
+    def _compared(self, compare: Callable[[Sequence[Pair]], Sequence[float | None]], progress: Progress) -> Values:
         values: dict[Pair, float | None] = {}
         for start in range(0, len(self.pairs), CHUNK):
             part = self.pairs[start : start + CHUNK]
-            values.update(zip(part, self.agreement.compare(part), strict=True))
+            values.update(zip(part, compare(part), strict=True))
             progress(len(part))
         return values
 
-    def plan(self, comparer: Respondent) -> None:
-        """What the model that compares is asked."""
-        request_of = self.agreement.request
-        assert request_of is not None
-        comparer.ask_about((pair_id(self.agreement, pair), request_of(pair)) for pair in self.pairs)
-
-    def read(self, answers: Mapping[tuple[str, int], Answer]) -> Values:
-        """The values of the pairs that were answered; what was cut or refused is no answer."""
+    def _read(self, answers: Mapping[tuple[str, int], Answer]) -> tuple[Values, Counter[str]]:
+        """What was cut or refused is no answer."""
         assert self.agreement.value is not None
-        return {
-            pair: self.agreement.value(request, answer)
-            for pair, request, answer in self._answered(answers)
-            if not lacking(request, answer)
-        }
-
-    def lost(self, answers: Mapping[tuple[str, int], Answer]) -> Counter[str]:
-        """How many pairs have no verdict because the model that compares failed, refused or was cut."""
-        return Counter(why for _, request, answer in self._answered(answers) if (why := lacking(request, answer)))
-
-    def was_asked(self, answers: Mapping[tuple[str, int], Answer]) -> bool:
-        return any(True for _ in self._answered(answers))
-
-    def _answered(self, answers: Mapping[tuple[str, int], Answer]) -> Iterator[tuple[Pair, Request, Answer]]:
-        agreement = self.agreement
-        assert agreement.request is not None
-        for pair in self.pairs:
-            answer = answers.get((pair_id(agreement, pair), 0))
-            if answer is not None:
-                yield pair, agreement.request(pair), answer
+        values: dict[Pair, float | None] = {}
+        lost: Counter[str] = Counter()
+        for pair, name in self._names.items():
+            answer = answers.get((name, 0))
+            if answer is None:
+                continue
+            if why := lacking(self.requests[name], answer):
+                lost[why] += 1
+            else:
+                values[pair] = self.agreement.value(self.requests[name], answer)
+        return values, lost
 
 
 class Comparison(PairList):
@@ -239,11 +236,11 @@ class Comparison(PairList):
             for frame, found in zip(self._frames, self._found, strict=True)
         ]
 
-    def summary(self, values: Values, lost: Mapping[str, int] | None = None) -> dict[str, object]:
+    def summary(self, values: Values, lost: Mapping[str, int]) -> dict[str, object]:
         """What a reader must know: how many pairs, how many could not be told, and how sure the comparer is."""
         every = [question for found in self._found for question in found]
         answers = {pair for question in every for pair in _pairs_among(question, question.answers, self.agreement)}
-        unfinished = {why: (lost or {}).get(why, 0) for why in ("cut", "refused")}
+        unfinished = {why: lost.get(why, 0) for why in ("cut", "refused")}
         return {
             "name": self.agreement.name,
             "model": self.agreement.model,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,7 @@ import polars as pl
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.comparison import PairList, Values
 from unwaver.answers.references import Referenced, accurate_all, contains
-from unwaver.asking.ask import Asker
-from unwaver.asking.failures import grouped, in_words, of_respondents
-from unwaver.asking.panel import Respondent, answers_of
-from unwaver.config import Config
+from unwaver.asking.consult import Consult
 from unwaver.console import Console
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, read_rows, shown
@@ -79,30 +75,10 @@ class JudgedPairs:
     def texts(self) -> list[str]:
         return list(dict.fromkeys(text for pair in self.pairs for text in (pair.a, *pair.b)))
 
-    def asked(
-        self, agreement: Agreement, place: Path, device: str | None = None, console: Console | None = None
-    ) -> list[Directions]:
-        """The values of each pair. What a model says is kept in the store at `place`: nothing is asked twice."""
-        from unwaver.answers.store import Store
-        from unwaver.asking.claims import claiming
-        from unwaver.models import open_judge
-
-        speak = console or Console()
+    def compared(self, agreement: Agreement, consult: Consult, console: Console) -> list[Directions]:
+        """The values of each pair; `consult` asks the model of the agreement, if it has one."""
         work = PairList(agreement, self.to_compare(agreement), self.texts)
-        if agreement.compare is not None:
-            with speak.track(agreement.name, len(work.pairs)) as progress:
-                return self.values(agreement, work.compared(progress))
-        texts = {"texts": work.texts} if agreement.needs_texts else {}
-        comparer = Respondent(
-            open_judge(Config((), (), device=device), agreement.model, {**agreement.options, **texts})
-        )
-        work.plan(comparer)
-        with closing(comparer.model), closing(Store(place)) as store, claiming(store, speak.say) as claims:
-            with speak.track(agreement.name, len(comparer.plan.requests)) as progress:
-                Asker(store, claims=claims).ask(comparer.model, comparer.plan, progress=progress)
-            for line in in_words(grouped(of_respondents([("agreement", agreement.name, comparer)], store))):
-                speak.say(line)
-            return self.values(agreement, work.read(answers_of(comparer.plan.keys, store)))
+        return self.values(agreement, work.values(consult, console)[0])
 
     def values(self, agreement: Agreement, values: Values) -> list[Directions]:
         """Of each pair the values of both directions, or the one that there is; of several alternatives those of

@@ -23,7 +23,8 @@ import polars as pl
 from unwaver import registry
 from unwaver.agree.asked import chosen, lacking
 from unwaver.answers.references import Referenced, accurate_all
-from unwaver.asking.panel import Respondent
+from unwaver.asking.consult import Consult, Enquiry
+from unwaver.asking.panel import Answers
 from unwaver.errors import UsageError
 from unwaver.models import model_options
 from unwaver.state import NO_ANSWER
@@ -111,10 +112,10 @@ class Rating:
     def __init__(self, scorer: Scorer, groups: Sequence[Group], frames: Sequence[pl.DataFrame]):
         self.scorer, self._frames = scorer, frames
         self._held = [list(held(frame, groups)) for frame in frames]
-        self._requests: dict[str, Request] = {}
+        self.requests: dict[str, Request] = {}
         for answers in self._held:
             for entry in answers:
-                self._requests.update(self._asked(entry))
+                self.requests.update(self._asked(entry))
 
     def _asked(self, entry: Held) -> Iterator[tuple[str, Request]]:
         for request in self.scorer.asks(entry.question, entry.answer):
@@ -124,10 +125,10 @@ class Rating:
         text = json.dumps([self.scorer.name, request.prompt, *request.segments], ensure_ascii=True)
         return "rate:" + hashlib.sha256(text.encode()).hexdigest()[:32]
 
-    def plan(self, rater: Respondent) -> None:
-        rater.ask_about(self._requests.items())
+    def said(self, consult: Consult) -> Answers:
+        return consult(Enquiry("scorer", self.scorer.name, self.scorer.model, self.scorer.options, self.requests))
 
-    def frames_with(self, answers: Mapping[tuple[str, int], Answer]) -> list[pl.DataFrame]:
+    def frames_with(self, answers: Answers) -> list[pl.DataFrame]:
         """The frames with one more column."""
         frames = []
         for frame, entries in zip(self._frames, self._held, strict=True):
@@ -138,14 +139,14 @@ class Rating:
             frames.append(frame.with_columns(pl.Series(name, column, dtype=pl.Float64)))
         return frames
 
-    def summary(self, answers: Mapping[tuple[str, int], Answer]) -> dict[str, object]:
+    def summary(self, answers: Answers) -> dict[str, object]:
         """How many requests there were, and how many have no verdict: failed (or not asked), refused, cut."""
-        said = {name: answers.get((name, 0)) or Answer(error="not asked") for name in self._requests}
-        lost = Counter(lacking(request, said[name]) for name, request in self._requests.items())
+        said = {name: answers.get((name, 0)) or Answer(error="not asked") for name in self.requests}
+        lost = Counter(lacking(request, said[name]) for name, request in self.requests.items())
         unfinished = {why: lost[why] for why in ("failed", "cut", "refused")}
         return {"name": self.scorer.name, "model": self.scorer.model, "asked": len(said), **unfinished}
 
-    def _right(self, entries: Sequence[Held], answers: Mapping[tuple[str, int], Answer]) -> list[bool | None]:
+    def _right(self, entries: Sequence[Held], answers: Answers) -> list[bool | None]:
         def said(request: Request) -> Answer:
             return answers.get((self._id(request), 0)) or Answer(error="not asked")
 

@@ -7,7 +7,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from unwaver.groups.certify import WHY, Read, in_play, standings, verdict
+from unwaver.groups.certify import WHY, Read, has_candidates, in_play, standings, verdict
 from unwaver.metrics.missing import LEAST, in_words
 from unwaver.types import Group, Item
 from unwaver.variants.judges import Judge, refused_by
@@ -45,11 +45,6 @@ class Unfinished(NamedTuple):
 def of_groups(unfinished: Sequence[Unfinished], groups: Sequence[Group]) -> list[Unfinished]:
     ids = {group.id for group in groups}
     return [one for one in unfinished if one.group in ids]
-
-
-def has_candidates(group: Group) -> bool:
-    """Whether there is anything to audit: a judge, a review, or a limit to what is kept."""
-    return group.keep is not None or any(i.role == "judge" or i.certified is not None for i in group.items)
 
 
 def audit(groups: Sequence[Group], read: Read, judges: Sequence[Judge], model: str) -> Iterator[dict[str, Any]]:

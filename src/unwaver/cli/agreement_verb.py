@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from math import floor
 from pathlib import Path
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from unwaver.agree import Agreement
+    from unwaver.asking.consult import Consult, Enquiry
+    from unwaver.asking.panel import Answers
+    from unwaver.console import Console as Speak
     from unwaver.stats import Estimate
     from unwaver.stats.human_validity import Validity
 
@@ -111,7 +115,9 @@ def validate_command(
     _check_both_sorts(labels, cut)
     agreements = parse_agreements(agree or FREE)
     place = store or path.with_name(path.name + ".sqlite")
-    told = {a.name: judged.asked(a, place, device, console(quiet=False)) for a in agreements}
+    speak = console(quiet=False)
+    consult = _asking(place, device, speak)
+    told = {a.name: judged.compared(a, consult, speak) for a in agreements}
     values = {name: [value_of(several) for several in of_pairs] for name, of_pairs in told.items()}
     clusters = [pair.cluster for pair in judged.pairs]
     found = {
@@ -141,19 +147,41 @@ def validate_command(
     _print(document, found, plot)
 
 
-def _frames(path: Path, agreements: Sequence[Agreement]) -> list[pl.DataFrame]:
+def _asking(place: Path, device: str | None, speak: Speak) -> Consult:
+    """Ask the model of an agreement. What it says is kept in the store at `place`: nothing is asked twice."""
+
+    def consult(enquiry: Enquiry) -> Answers:
+        from unwaver.answers.store import Store
+        from unwaver.asking.ask import Asker
+        from unwaver.asking.claims import claiming
+        from unwaver.asking.consult import planned, put
+        from unwaver.asking.failures import grouped, in_words, of_respondents
+        from unwaver.config import Config
+        from unwaver.models import open_judge
+
+        model = open_judge(Config((), (), device=device), enquiry.model, enquiry.options)
+        respondent = planned(enquiry, model)
+        with closing(model), closing(Store(place)) as store, claiming(store, speak.say) as claims:
+            said = put(respondent, Asker(store, claims=claims), speak)
+            for line in in_words(grouped(of_respondents([(enquiry.role, enquiry.name, respondent)], store))):
+                speak.say(line)
+            return said
+
+    return consult
+
+
+def _frames(path: Path, agreements: Sequence[Agreement]) -> Sequence[pl.DataFrame]:
     """The answers of a run that was compared by the same models."""
     from unwaver.agree.comparison import check_same_question
-    from unwaver.engine.load import read_folder, run_folder
+    from unwaver.engine.load import load
     from unwaver.errors import DataError
 
-    place = run_folder([path])
-    if place is None:
+    run = load(path)
+    if run.config is None:
         raise DataError("not a run folder", file=path, hint="give the folder of a run of free text")
-    frames, _, config = read_folder(place)
     for agreement in agreements:
-        check_same_question(agreement, config.agree, path)
-    return frames
+        check_same_question(agreement, run.config.agree, path)
+    return run.frames
 
 
 def _check_both_sorts(labels: Sequence[float], cut: float) -> None:

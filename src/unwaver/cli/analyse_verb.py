@@ -379,17 +379,9 @@ def _told_apart(scores: Mapping[str, Sequence[Score]]) -> list[Score]:
 
 def _table(path: Path, test: Path | None = None) -> pl.DataFrame:
     """The answers of a run folder, a table or a log."""
-    import polars as pl
+    from unwaver.engine.load import load
 
-    from unwaver.answers.table import complete
-    from unwaver.engine.load import read_folder
-    from unwaver.logs import LogOptions, read_logs
-
-    if not path.exists():
-        raise DataError("there is no such file or folder", file=path, hint="give a run folder, a table or a log")
-    if (path / "run.json").exists():
-        return pl.concat(read_folder(path)[0])
-    return complete(read_logs([path], LogOptions(test=test))[0])
+    return load(path, test=test).frame
 
 
 def _percent(value: float | None) -> str:

@@ -94,7 +94,7 @@ def command(**options: Any) -> None:
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     out, force = options.pop("out"), options.pop("force")
     from unwaver.config import Config
-    from unwaver.engine.runs import Run
+    from unwaver.engine.build_groups import build
 
     config = Config(
         suites=(str(options.pop("file")),),
@@ -106,16 +106,15 @@ def command(**options: Any) -> None:
         **options,
     )
     _check_output(config, out, force)
-    run = Run(config, console(quiet or as_json))
-    groups, certification = run.build(out)
+    built = build(config, out, console(quiet or as_json))
     kinds: dict[str, int] = {}
-    for group in groups:
+    for group in built.groups:
         kinds[group.kind] = kinds.get(group.kind, 0) + 1
     if as_json:
         document = {
             "groups": kinds,
-            "notes": run.selection.notes,
-            "certification": certification,
+            "notes": built.notes,
+            "certification": built.certification,
             "file": str(out),
         }
         print_json({"version": 1, "build": document})
@@ -124,10 +123,10 @@ def command(**options: Any) -> None:
 
     for kind, count in kinds.items():
         click.echo(f"{kind:<22}{count:>8,} groups")
-    for line in dict.fromkeys(line for notes in run.selection.notes.values() for line in notes):
+    for line in dict.fromkeys(line for notes in built.notes.values() for line in notes):
         if not quiet:
             click.echo(line)
-    for found in certification:
+    for found in built.certification:
         click.echo(as_text(found))
     click.echo(f"written: {out}")
 

@@ -13,8 +13,8 @@ from unwaver.cli.printing import inputs_of
 from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:
+    from unwaver.engine.runs import Outcome
     from unwaver.reports.source import Source
-    from unwaver.result import Result
     from unwaver.state import CutMode
 
 TABLES, PICTURES = ("md", "latex", "csv"), ("png", "svg", "pdf")
@@ -103,13 +103,14 @@ def _check_output(paths: tuple[Path, ...], out: Path | None, form: str, force: b
         check_output(place, form, inputs=inputs, force=force, option="the report")
 
 
-def write_report(place: Path, result: Result, quiet: bool) -> Path:
-    """The page of a run that has just ended, in its folder."""
+def write_report(place: Path, outcome: Outcome, quiet: bool) -> Path:
+    """The page of a run that has just ended, in its folder, from what the run has in memory."""
     from unwaver.outputs import check_output
-    from unwaver.reports.source import of_run
+    from unwaver.reports.source import source_of
 
     check_output(place / REPORT, "html", option="the report")
-    return _write_page([of_run(place, result)], place / REPORT, quiet)
+    source = source_of(str(place), outcome.frame, outcome.result, outcome.groups)
+    return _write_page([source], place / REPORT, quiet)
 
 
 def _place(sources: list[Source]) -> Path:

@@ -32,9 +32,9 @@ from unwaver.errors import UnwaverError, UsageError
 from unwaver.secrets import masked
 
 if TYPE_CHECKING:
+    from unwaver.config import Config
     from unwaver.console import Console
-    from unwaver.engine.runs import Run
-    from unwaver.result import Result
+    from unwaver.engine.runs import Outcome
 
 NOT_MET, MISSING_ANSWERS = 1, 3
 
@@ -211,16 +211,17 @@ def command(**options: Any) -> None:
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
     with_report = not options.pop("no_report") and not as_json
-    from unwaver.engine.runs import Run
-
-    run = Run(_config(options, from_file), console(quiet or as_json))
+    config, speak = _config(options, from_file), console(quiet or as_json)
     if dry_run:
-        _dry_run(run, as_json)
+        _dry_run(config, speak, as_json)
         return
-    result = run.go()
+    from unwaver.engine.runs import go
+
+    outcome = go(config, speak)
+    result = outcome.result
     emit(result, as_json=as_json, quiet=quiet)
     if with_report:
-        _report(result, quiet)
+        _report(outcome, quiet)
     verdicts = [case["verdict"] for case in result.run.get("until", {}).get("cases", ())]
     if "fail" in verdicts:
         raise click.exceptions.Exit(NOT_MET)
@@ -230,20 +231,19 @@ def command(**options: Any) -> None:
         raise click.exceptions.Exit(NOT_MET)
 
 
-def _report(result: Result, quiet: bool) -> None:
+def _report(outcome: Outcome, quiet: bool) -> None:
     """Write the report. Whatever comes of it, the run itself is done."""
     from unwaver.reports.pictures import EXTRA, installed
 
+    place = outcome.result.folder
     if not installed():
-        line = (
-            f"No report was written. For one: pip install 'unwaver[{EXTRA}]', then unwaver report {result.folder}"
-        )
+        line = f"No report was written. For one: pip install 'unwaver[{EXTRA}]', then unwaver report {place}"
     else:
         from unwaver.cli.report_verb import write_report
 
-        assert result.folder is not None
+        assert place is not None
         try:
-            line = f"Report: {write_report(result.folder, result, quiet)}"
+            line = f"Report: {write_report(place, outcome, quiet)}"
         except UnwaverError as e:
             click.echo(f"The report was not written: {e}", err=True)
             return
@@ -317,10 +317,11 @@ def _tracker(stderr: Any) -> Callable[[str, int], Any]:
     return track
 
 
-def _dry_run(run: Run, as_json: bool) -> None:
-    plan = run.dry()
-    from unwaver.engine.forecast import total
+def _dry_run(config: Config, speak: Console, as_json: bool) -> None:
+    from unwaver.engine.forecast import dry_run, total
+    from unwaver.engine.prepare import budget_of
 
+    plan, has_prices = dry_run(config, speak), budget_of(config).has_prices
     together = total(plan)
     if as_json:
         print_json({"version": 1, "dry_run": plan, "total": together})
@@ -331,10 +332,10 @@ def _dry_run(run: Run, as_json: bool) -> None:
             if entry[name] is not None:
                 bound = "about " if name == "tokens" else "at most "
                 click.echo(f"  {name.replace('_', ' '):<17} {bound * (name in entry['estimated'])}{entry[name]:,}")
-        _say_cost(entry, run.budget.has_prices and entry["unique_requests"] is not None)
+        _say_cost(entry, has_prices and entry["unique_requests"] is not None)
         if entry["groups_file"]:
             click.echo(f"  written: {entry['groups_file']}")
-    if len(plan) > 1 and run.budget.has_prices:
+    if len(plan) > 1 and has_prices:
         click.echo("all together:")
         _say_cost(together, priced=True)
 

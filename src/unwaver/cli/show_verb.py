@@ -66,21 +66,20 @@ def command(
     answers red.
     """
     from unwaver.asking.failures import as_records, from_records
-    from unwaver.engine.folder import read_groups
-    from unwaver.engine.load import read_folder
+    from unwaver.engine.load import load_run
     from unwaver.metrics import missing
     from unwaver.state import MISSING
 
-    frames, record, _ = read_folder(folder, cut=cut)
-    groups = {g.id: g for g in read_groups(folder)}
-    names = [str(frame["model"][0]) for frame in frames]
+    run = load_run(folder, cut=cut)
+    groups = {group.id: group for group in run.groups}
+    names = [str(frame["model"][0]) for frame in run.frames]
     if not any(model in name for name in names):
         raise UsageError(f"no model has {model!r} in its name", hint="in this run: " + ", ".join(names))
     if failed:
         _show_failed(folder, _items_of(groups.values(), only), model, limit, as_json)
         return
-    reasons = [r for r in from_records(record["failures"]) if r.role != "model" or model in r.model]
-    parts = [_about(frame, only) for frame, name in zip(frames, names, strict=True) if model in name]
+    reasons = [r for r in from_records(run.run["failures"]) if r.role != "model" or model in r.model]
+    parts = [_about(frame, only) for frame, name in zip(run.frames, names, strict=True) if model in name]
     found: list[tuple[str, str, list[dict[str, Any]]]] = [g for part in parts for g in _chosen(part, everything)]
     counts = [part.counts for part in missing.parts_of(parts)]
     lacking = {why: sum(count[why] for count in counts) for why in MISSING}
@@ -91,7 +90,7 @@ def command(
         return
     if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
         _print(found, groups, limit)
-    _print_remarks([*missing.lines_of_frames(parts, record), *_why(reasons, folder)])
+    _print_remarks([*missing.lines_of_frames(parts, run.run), *_why(reasons, folder)])
 
 
 def _items_of(groups: Iterable[Group], only: str) -> set[str] | None:

@@ -20,18 +20,26 @@ from unwaver.answers.store import Store
 from unwaver.asking.ask import key_maker
 from unwaver.asking.panel import Respondent
 from unwaver.asking.purse import Budget
+from unwaver.asking.render import Renderer
+from unwaver.config import Config
+from unwaver.console import Console
 from unwaver.engine import folder
-from unwaver.models import open_judge
+from unwaver.engine.asked import Asked
+from unwaver.engine.at_work import at_work
+from unwaver.engine.prepare import Prepared, check_place, choose, prepare
+from unwaver.groups import is_free_text
 from unwaver.models.decoding import LONG
 from unwaver.models.limits import most_tokens, token_limit
 from unwaver.models.ways import way_of
 from unwaver.types import Answer, Group, Item, Model, Request
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from unwaver.agree import Agreement
     from unwaver.agree.scorers import Scorer
-    from unwaver.engine.runs import Run
 
+COSTS = ("cost_at_most", "cost_expected")
 BYTES = 8  # of a token, for texts that are not there yet: about twice the usual
 
 
@@ -51,43 +59,76 @@ class Party:
         return sum(count for count, _ in self.further)
 
 
-def parties(run: Run) -> list[Party]:
+def parties(prepared: Prepared) -> list[Party]:
     """Everyone who would be asked, in the order in which it happens."""
-    panel = run.panel
-    names = [*run.names(), *(respondent.judge for respondent in panel.judges)]
+    panel = prepared.panel
+    names = [*prepared.names, *(respondent.judge for respondent in panel.judges)]
     found = [
         Party("judge" if r.judge else "model", name, r.model, dict(r.plan.requests), len(r.plan.keys))
         for name, r in zip(names, panel.everyone, strict=True)
     ]
-    grown = _written(run, found) if run.writer else list(run.groups)
-    with _stored(run) as store:
-        complete = store is not None and not run.writer and _is_complete(store, panel.tested)
-        frames = [run.frame(tested, store) for tested in panel.tested] if complete and store else None
-        for agreement in run.agreements:
-            if agreement.model:
-                found.append(_agreement(run, agreement, grown, frames))
-        for scorer in run.scorers:
-            found.append(_scorer(run, scorer, grown, frames))
+    grown = _written(prepared, found) if prepared.writer else list(prepared.groups)
+    frames = _frames(prepared)
+    for agreement in prepared.agreements:
+        if agreement.model:
+            found.append(_agreement(prepared, agreement, grown, frames))
+    for scorer in prepared.scorers:
+        found.append(_scorer(prepared, scorer, grown, frames))
     return found
 
 
-def check_costs(run: Run) -> None:
+def _frames(prepared: Prepared) -> list[pl.DataFrame] | None:
+    """The answers that agreements and scorers will be asked about, where all of them are there."""
+    if not (prepared.agreements or prepared.scorers) or prepared.writer:
+        return None
+    from unwaver.engine.road import tabulated
+    from unwaver.engine.runs import evidence_of
+
+    with _stored(prepared) as store:
+        if store is None or not _is_complete(store, prepared.panel.tested):
+            return None
+        return tabulated(evidence_of(prepared, Asked(prepared.groups), store))
+
+
+def check_costs(prepared: Prepared) -> None:
     """Refuse a cost cap that cannot hold or allows nothing, before the first call."""
-    if run.budget.max_cost is None:
-        return
-    with _stored(run) as store:
-        for party in parties(run):
+    with _stored(prepared) as store:
+        for party in parties(prepared):
             known = store.answered(party.requests) if store else set()
             open_requests = (request for key, request in party.requests.items() if key not in known)
             first = next(chain(open_requests, (request for count, request in party.further if count)), None)
             if first is not None:
-                run.budget.check(party.model, first)
+                prepared.budget.check(party.model, first)
 
 
-def forecast(run: Run) -> list[dict[str, Any]]:
+def dry_run(config: Config, console: Console | None = None) -> list[dict[str, Any]]:
+    """What would be asked, one entry a model; with `out` the groups are written for others to answer."""
+    if not config.models:
+        check_place(config)
+        chosen = choose(config, console or Console())
+        written = _shown_groups(config, chosen.groups, Renderer(chosen.selection, config)) if config.out else None
+        asked = sum(len(group.items) for group in chosen.groups) * config.replicates
+        entry: dict[str, Any] = {"model": "(no model)", "groups": len(chosen.groups), "requests": asked}
+        unknown = dict.fromkeys(("unique_requests", "already_answered", "tokens", *COSTS))
+        return [{**entry, **unknown, "estimated": [], "groups_file": written}]
+    with closing(prepare(config, console)) as prepared:
+        written = _shown_groups(config, prepared.groups, prepared.renderer) if config.out else None
+        return [{**entry, "groups_file": written} for entry in forecast(prepared)]
+
+
+def _shown_groups(config: Config, groups: Sequence[Group], renderer: Renderer) -> str:
+    """Write groups.jsonl for others to answer; that of a finished run stays, with what its writer wrote."""
+    place = folder.open_folder(Path(config.out or ""), config.id)
+    if not (place / folder.RUN).exists():
+        with at_work(place):
+            folder.write_groups(place, groups, renderer.shown)
+    return str(place / folder.GROUPS)
+
+
+def forecast(prepared: Prepared) -> list[dict[str, Any]]:
     """One entry for each party."""
-    with _stored(run) as store:
-        return [_entry(run, party, store) for party in parties(run)]
+    with _stored(prepared) as store:
+        return [_entry(prepared, party, store) for party in parties(prepared)]
 
 
 def total(entries: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
@@ -101,24 +142,24 @@ def total(entries: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     }
 
 
-def _entry(run: Run, party: Party, store: Store | None) -> dict[str, Any]:
+def _entry(prepared: Prepared, party: Party, store: Store | None) -> dict[str, Any]:
     known = store.answers(party.requests) if store else {}
     left = [request for key, request in party.requests.items() if key not in known]
     tokens, estimated = estimated_tokens(party.model, list(party.requests.values()))
     tokens += sum(count * estimated_tokens(party.model, [request])[0] for count, request in party.further)
     if party.more or party.role == "writer":
         estimated = ["requests", "unique_requests", "tokens"]
-    prices = run.budget.has_prices
+    prices = prepared.budget.has_prices
     return {
         "model": party.name if party.role == "model" else f"{party.name} ({party.role})",
         "role": party.role,
-        "groups": len(run.groups),
+        "groups": len(prepared.groups),
         "requests": party.asked + party.more,
         "unique_requests": len(party.requests) + party.more,
         "already_answered": len(known),
         "tokens": tokens,
-        "cost_at_most": _at_most(party, left, run.budget) if prices else None,
-        "cost_expected": _expected(party, left, known, run.budget) if prices else None,
+        "cost_at_most": _at_most(party, left, prepared.budget) if prices else None,
+        "cost_expected": _expected(party, left, known, prepared.budget) if prices else None,
         "estimated": estimated,
     }
 
@@ -161,8 +202,9 @@ def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, li
 class _stored:
     """The store that a run would ask into, to look at; None where there is none."""
 
-    def __init__(self, run: Run):
-        self._path = Path(run.config.store) if run.config.store else run.config.folder / folder.ANSWERS
+    def __init__(self, prepared: Prepared):
+        config = prepared.config
+        self._path = Path(config.store) if config.store else config.folder / folder.ANSWERS
         self._store: Store | None = None
 
     def __enter__(self) -> Store | None:
@@ -189,39 +231,38 @@ def _longest_text(model: Model, request: Request, number: int = 0) -> str:
     return f"{number} ".ljust(BYTES * limit, "x")
 
 
-def _answers_of(run: Run, group: Group) -> Iterator[tuple[Respondent, Item, int]]:
+def _answers_of(prepared: Prepared, group: Group) -> Iterator[tuple[Respondent, Item, int]]:
     """For each model and item, in how many ways it can be answered."""
-    for tested in run.panel.tested:
+    for tested in prepared.panel.tested:
         for item in group.items:
             if item.role != "judge":
-                repeats = way_of(tested.model, run.renderer(item, tested.model)).deterministic
-                yield tested, item, 1 if repeats else run.config.replicates
+                repeats = way_of(tested.model, prepared.renderer(item, tested.model)).deterministic
+                yield tested, item, 1 if repeats else prepared.config.replicates
 
 
-def _agreement(run: Run, agreement: Agreement, groups: Sequence[Group], frames: Any) -> Party:
+def _agreement(prepared: Prepared, agreement: Agreement, groups: Sequence[Group], frames: Any) -> Party:
     from unwaver.agree import Pair
-    from unwaver.agree.comparison import Comparison, is_free_text, pair_id
+    from unwaver.agree.comparison import Comparison, pair_id
     from unwaver.agree.pairs import distinct, to_compare
 
-    texts = {"texts": [""]} if agreement.needs_texts else {}
-    with closing(open_judge(run.config, agreement.model, {**agreement.options, **texts})) as model:
-        if frames is not None:
-            return _exact("agreement", agreement.name, model, Comparison(agreement, run.groups, frames).plan)
-        request_of = agreement.request
-        assert request_of is not None
-        respondent, further = Respondent(model), []
-        for group in filter(is_free_text, groups):
-            question = "\n".join(group.items[0].fields.values())
-            wordings = distinct(["\n".join(i.fields.values()) for i in group.items if i.role != "judge"])
-            pairs = to_compare(question, wordings, agreement.symmetric, agreement.compares_identical)
-            respondent.ask_about((pair_id(agreement, pair), request_of(pair)) for pair in pairs)
-            for tested in run.panel.tested:
-                ways = [(item, n) for who, item, n in _answers_of(run, group) if who is tested]
-                count = _pairs(sum(n for _, n in ways), agreement)
-                text = _longest_text(tested.model, run.renderer(ways[0][0], tested.model))
-                further.append((count, request_of(Pair(question, text, text))))
-        plan = respondent.plan
-        return Party("agreement", agreement.name, model, dict(plan.requests), len(plan.keys), further)
+    model = prepared.opened["agreement", agreement.name]
+    if frames is not None:
+        return _exact("agreement", agreement.name, model, Comparison(agreement, prepared.groups, frames).requests)
+    request_of = agreement.request
+    assert request_of is not None
+    respondent, further = Respondent(model), []
+    for group in filter(is_free_text, groups):
+        question = "\n".join(group.items[0].fields.values())
+        wordings = distinct(["\n".join(i.fields.values()) for i in group.items if i.role != "judge"])
+        pairs = to_compare(question, wordings, agreement.symmetric, agreement.compares_identical)
+        respondent.ask_about((pair_id(agreement, pair), request_of(pair)) for pair in pairs)
+        for tested in prepared.panel.tested:
+            ways = [(item, n) for who, item, n in _answers_of(prepared, group) if who is tested]
+            count = _pairs(sum(n for _, n in ways), agreement)
+            text = _longest_text(tested.model, prepared.renderer(ways[0][0], tested.model))
+            further.append((count, request_of(Pair(question, text, text))))
+    plan = respondent.plan
+    return Party("agreement", agreement.name, model, dict(plan.requests), len(plan.keys), further)
 
 
 def _pairs(texts: int, agreement: Agreement) -> int:
@@ -230,56 +271,57 @@ def _pairs(texts: int, agreement: Agreement) -> int:
     return both + (texts if agreement.compares_identical else 0)
 
 
-def _scorer(run: Run, scorer: Scorer, groups: Sequence[Group], frames: Any) -> Party:
-    from unwaver.agree.comparison import is_free_text
+def _scorer(prepared: Prepared, scorer: Scorer, groups: Sequence[Group], frames: Any) -> Party:
     from unwaver.agree.scorers import Rating
     from unwaver.answers.references import Referenced
 
-    with closing(open_judge(run.config, scorer.model, scorer.options)) as model:
-        if frames is not None:
-            return _exact("scorer", scorer.name, model, Rating(scorer, run.groups, frames).plan)
-        further = []
-        for group in filter(is_free_text, groups):
-            for tested, item, count in _answers_of(run, group):
-                text = _longest_text(tested.model, run.renderer(item, tested.model))
-                if item.accepted:
-                    answer = Referenced(text, item.accepted, item.rejected)
-                    question = "\n".join(item.fields.values())
-                    further += [(count, request) for request in scorer.asks(question, answer)]
-        return Party("scorer", scorer.name, model, {}, 0, further)
+    model = prepared.opened["scorer", scorer.name]
+    if frames is not None:
+        return _exact("scorer", scorer.name, model, Rating(scorer, prepared.groups, frames).requests)
+    further = []
+    for group in filter(is_free_text, groups):
+        for tested, item, count in _answers_of(prepared, group):
+            text = _longest_text(tested.model, prepared.renderer(item, tested.model))
+            if item.accepted:
+                answer = Referenced(text, item.accepted, item.rejected)
+                question = "\n".join(item.fields.values())
+                further += [(count, request) for request in scorer.asks(question, answer)]
+    return Party("scorer", scorer.name, model, {}, 0, further)
 
 
-def _exact(role: str, name: str, model: Model, plan: Any) -> Party:
+def _exact(role: str, name: str, model: Model, requests: Mapping[str, Request]) -> Party:
     """All answers are there, so what is asked about them is known."""
     respondent = Respondent(model)
-    plan(respondent)
+    respondent.ask_about(requests.items())
     return Party(role, name, model, dict(respondent.plan.requests), len(respondent.plan.keys))
 
 
-def _written(run: Run, found: list[Party]) -> list[Group]:
+def _written(prepared: Prepared, found: list[Party]) -> list[Group]:
     """Add what a writer is asked, and what its paraphrases ask of others, to the parties: all tries, each as long
     as it can be. Gives the groups with these paraphrases."""
     from unwaver.asking.paraphraser import request, tries_for
     from unwaver.variants.judges import judges_for, with_candidates
     from unwaver.variants.source import Rewrite
 
-    assert run.writer is not None
-    model, tries = run.writer.model, tries_for(run.writer.model, run.config)
-    awaiting = [group for group in run.groups if len(group.items) == 1]
-    asked = [request(g, run.renderer.modified(g), attempt) for g in awaiting for attempt in range(tries)]
+    assert prepared.writer is not None
+    model, tries = prepared.writer.model, tries_for(prepared.writer.model, prepared.config)
+    awaiting = [group for group in prepared.groups if len(group.items) == 1]
+    asked = [request(g, prepared.renderer.modified(g), attempt) for g in awaiting for attempt in range(tries)]
     key_of = key_maker(model)
     writer = Party("writer", model.name, model, {key_of(r): r for r in asked}, len(asked))
     grown = {}
     for group in awaiting:
-        field = run.renderer.modified(group)
+        field = prepared.renderer.modified(group)
         texts = [_longest_text(model, request(group, field, 0), n) for n in range(tries)]
-        judges = [judge for judge in judges_for(group.kind, run.config.judges) if judge.model]
+        judges = [judge for judge in judges_for(group.kind, prepared.config.judges) if judge.model]
         candidates = [Rewrite(text) for text in texts]
-        grown[group.id] = with_candidates(group, candidates, field, judges, run.config.encoder)
-    for party, respondent in zip(found, run.panel.everyone, strict=True):
+        grown[group.id] = with_candidates(group, candidates, field, judges, prepared.config.encoder)
+    for party, respondent in zip(found, prepared.panel.everyone, strict=True):
         for item in (i for group in grown.values() for i in group.items[1:]):
             if respondent.answers(item):
-                times = 1 if item.role == "judge" else run.config.replicates
-                party.further.append((times, run.renderer(item, party.model)))
+                times = 1 if item.role == "judge" else prepared.config.replicates
+                party.further.append((times, prepared.renderer(item, party.model)))
     found.append(writer)
-    return [replace(group, items=grown[group.id].items) if group.id in grown else group for group in run.groups]
+    return [
+        replace(group, items=grown[group.id].items) if group.id in grown else group for group in prepared.groups
+    ]

@@ -1,4 +1,7 @@
-"""From answers that are already there to scores: a run folder, a table, another tool's log. No model is asked."""
+"""Answers that are already there, of a run folder, a table or another tool's log. No model is asked.
+
+`score`, `report`, `show`, `compare`, `gate`, `analyse` and `agreement validate` all read them by `load`.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,17 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unwaver import __version__
 from unwaver.answers.store import Asked, Store
+from unwaver.asking.consult import Consult, Enquiry
 from unwaver.asking.failures import Failed, Reason, Role, as_records, from_records, grouped, of_folder
-from unwaver.asking.panel import Answers, answers_of, frame_of
-from unwaver.config import Config, as_options, config_from
+from unwaver.asking.panel import Answers, answers_of
+from unwaver.config import Config, config_from
 from unwaver.engine import folder
 from unwaver.errors import DataError, UsageError
 from unwaver.result import Result
@@ -23,34 +29,46 @@ from unwaver.types import Group
 if TYPE_CHECKING:
     import polars as pl
 
+    from unwaver.agree import Agreement
+    from unwaver.engine.road import Tested, Words
 
-def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:
-    """Groups that the model was trained on stand apart, as a kind of their own: symmetric -> symmetric_seen."""
-    import polars as pl
-
-    from unwaver.models.trained import SUFFIX
-
-    if not seen:
-        return frame
-    apart = pl.col("group").is_in(list(seen))
-    return frame.with_columns(kind=pl.when(apart).then(pl.col("kind") + SUFFIX).otherwise(pl.col("kind")))
+Unreadable = Literal["violate", "skip"]
+AGAIN = "give the command of the run again"
 
 
-def scored(frames: Sequence[pl.DataFrame], record: Mapping[str, Any], config: Config, place: Path) -> Result:
-    import polars as pl
+@dataclass(frozen=True)
+class Loaded:
+    """Answers in a table, with what is known of them.
 
-    from unwaver.metrics.score import score_frame
+    `frames` are the answers of each model of a run, or one of all models of a table or log. `groups` are the
+    texts; () where only answers are known. `run` is what a result says of where it comes from.
+    """
 
-    scores = score_frame(pl.concat(frames), unreadable=config.unreadable, seed=config.seed)
-    shown = {k: v for k, v in record.items() if k not in ("words", "version")}
-    kept = {"cut": config.cut} if config.cut == "keep" else {}
-    return Result(scores, {**shown, **kept, "folder": str(place)}, place)
+    frames: Sequence[pl.DataFrame]
+    groups: Sequence[Group] = ()
+    run: Mapping[str, Any] = field(default_factory=dict)
+    config: Config | None = None  # of a run folder
+    place: Path | None = None
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.concat(self.frames, how="diagonal_relaxed") if len(self.frames) > 1 else self.frames[0]
+
+    def scored(self, unreadable: Unreadable | None = None, seed: int = 0) -> Result:
+        """What was set in the run holds unless said otherwise."""
+        from unwaver.metrics.score import score_frame
+
+        if self.config is not None:
+            unreadable, seed = unreadable or self.config.unreadable, self.config.seed
+        return Result(score_frame(self.frame, unreadable=unreadable or "violate", seed=seed), self.run, self.place)
 
 
 def score(
     answers: Any,
     *,
-    unreadable: Literal["violate", "skip"] | None = None,
+    unreadable: Unreadable | None = None,
     cut: CutMode | None = None,
     seed: int = 0,
     review: Path | str | None = None,
@@ -65,52 +83,34 @@ def score(
     are the fields of `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" counts
     answers that ended at the token limit as they are.
     """
-    from unwaver.logs import options_from
+    found = load(answers, cut=cut, review=review, agree=agree, **log_options)
+    if weights == "published" and found.place is None:
+        found = replace(found, run={**found.run, "weights": weights})
+    return found.scored(unreadable, seed)
+
+
+def load(
+    answers: Any,
+    *,
+    cut: CutMode | None = None,
+    review: Path | str | None = None,
+    agree: Sequence[str] = (),
+    **log_options: Any,
+) -> Loaded:
+    """The answers of a run folder, of tables or logs, or of a table in memory."""
+    from unwaver.answers.table import complete
+    from unwaver.logs import options_from, read_logs
 
     options = options_from(log_options)
     notes: dict[str, list[str]] = {}
     if paths := _paths(answers):
         place = run_folder(paths, options.format)
         if place is not None:
-            return score_folder(place, unreadable=unreadable, cut=cut, review=review, agree=agree)
-        from unwaver.logs import read_logs
-
+            return load_run(place, cut=cut, review=review, agree=agree)
         answers, notes = read_logs(paths, options)
-    from unwaver.answers.table import complete
-    from unwaver.metrics.score import score_frame
-
+    kept = {"cut": cut} if cut == "keep" else {}
     frame = complete(answers, cut or "exclude")
-    scores = score_frame(frame, unreadable=unreadable or "violate", seed=seed)
-    run: dict[str, Any] = {"versions": versions()}
-    if cut == "keep":
-        run["cut"] = cut
-    if weights == "published":
-        run["weights"] = weights
-    if notes:
-        run["notes"] = notes
-    return Result(scores, run)
-
-
-def read_answers(
-    path: Path,
-    *,
-    cut: CutMode | None = None,
-    review: Path | str | None = None,
-    agree: Sequence[str] = (),
-    **log_options: Any,
-) -> tuple[pl.DataFrame, dict[str, Any] | None]:
-    """The answers of a run folder, with its record, or those of a table or a log of another tool."""
-    import polars as pl
-
-    from unwaver.answers.table import complete
-    from unwaver.logs import options_from, read_logs
-
-    options = options_from(log_options)
-    place = run_folder([path], options.format)
-    if place is None:
-        return complete(read_logs([path], options)[0], cut or "exclude"), None
-    frames, record, _ = read_folder(place, review, agree, cut)
-    return pl.concat(frames, how="diagonal_relaxed"), record
+    return Loaded([frame], run={"versions": versions(), **kept, **({"notes": notes} if notes else {})})
 
 
 def _paths(answers: Any) -> list[Path]:
@@ -145,56 +145,97 @@ def run_folder(paths: Sequence[Path], format: str = "auto") -> Path | None:
     return None if not found else found[0] if found[0].is_dir() else found[0].parent
 
 
-def score_folder(
+def load_run(
     place: Path,
     *,
-    unreadable: Literal["violate", "skip"] | None = None,
     cut: CutMode | None = None,
     review: Path | str | None = None,
     agree: Sequence[str] = (),
-) -> Result:
-    """Score the answers in a run folder again, perhaps without the variants that a person has called wrong; no
-    model is asked."""
-    frames, record, config = read_folder(place, review, agree, cut)
-    if unreadable:
-        config = Config(**{**as_options(config), "unreadable": unreadable})
-    return scored(frames, record, config, place)
+) -> Loaded:
+    """A run folder; perhaps without the variants that a person has called wrong, compared by other agreements, or
+    with answers that were cut."""
+    from unwaver.engine.road import Evidence, rated
 
-
-def read_folder(
-    place: Path, review: Path | str | None = None, agree: Sequence[str] = (), cut: CutMode | None = None
-) -> tuple[list[pl.DataFrame], dict[str, Any], Config]:
     record = folder.read_run(place)
     config = config_from(record, place / folder.RUN)
-    if cut:
-        config = Config(**{**as_options(config), "cut": cut})
+    config = replace(config, cut=cut or config.cut)
     groups = folder.read_groups(place)
-    words = {tuple(name.split("/", 1)): w for name, w in record["words"].items()}
+    words: Words = {_task_and_template(name): found for name, found in record["words"].items()}
     if not (place / folder.ANSWERS).exists():
         raise DataError("the run has no answers", file=place / folder.ANSWERS, hint=folder.INCOMPLETE)
-    store = Store(place / folder.ANSWERS, read_only=True)
-    frames = []
-    keys: dict[int, dict[tuple[str, int], str]] = {}
-    linked = store.linked()
-    record["failures"] = as_records(_failures(linked, record, config, store))
-    for number, item, replicate, key in linked:
-        keys.setdefault(min(number, len(record["models"])), {})[item, replicate] = key  # the judges come last
-    seen = folder.read_seen(place)
-    judged = answers_of(keys.get(len(record["models"]), {}), store)
-    for number, model in enumerate(record["models"]):
-        found = {**answers_of(keys.get(number, {}), store), **judged}
-        own = _without(groups, review, found, words, config) if review else groups
-        method, writes = model["method"], model.get("writes")
-        frame = frame_of(own, found, words, config, model=model["name"], method=method, writes=writes)
-        if record.get("until"):
-            from unwaver.asking.until import marked
+    with closing(Store(place / folder.ANSWERS, read_only=True)) as store:
+        linked = store.linked()
+        failures = as_records(_failures(linked, record, config, store))
+        said = _said(linked, len(record["models"]), store)
+    tested = _tested(record, said, folder.read_seen(place))
+    if review:
+        tested = [replace(one, groups=_without(groups, review, one.answers, words, config)) for one in tested]
+    agreements = _agreements(agree, config, groups, place)
+    evidence = Evidence(config, groups, words, tested, agreements, _scorers(config), record.get("until"))
+    table = rated(evidence, _reading(said[-1], place))
+    record |= {"failures": failures, "agreements": table.agreements, "scorers": table.scorers}
+    return Loaded(table.frames, groups, shown_record(record, config, place), config, place)
 
-            frame = marked(frame, record["until"], number, groups)
-        frames.append(seen_apart(frame, seen.get(str(number), ())))
-    store.close()
-    frames, record["agreements"] = _compared_again(frames, groups, agree, config, judged, place)
-    frames, record["scorers"] = _rated_again(frames, groups, config, judged)
-    return frames, record, config
+
+def shown_record(record: Mapping[str, Any], config: Config, place: Path) -> dict[str, Any]:
+    """What a result tells of its run."""
+    shown = {name: value for name, value in record.items() if name not in ("words", "version")}
+    kept = {"cut": config.cut} if config.cut == "keep" else {}
+    return {**shown, **kept, "folder": str(place)}
+
+
+def _task_and_template(name: str) -> tuple[str, str]:
+    task, _, template = name.partition("/")
+    return task, template
+
+
+def _said(linked: Sequence[Asked], models: int, store: Store) -> list[Answers]:
+    """What each model under test has answered, and, last, what all others have."""
+    keys: list[dict[tuple[str, int], str]] = [{} for _ in range(models + 1)]
+    for number, item, replicate, key in linked:
+        keys[min(number, models)][item, replicate] = key
+    return [answers_of(own, store) for own in keys]
+
+
+def _tested(record: Mapping[str, Any], said: Sequence[Answers], seen: Mapping[str, list[str]]) -> list[Tested]:
+    from unwaver.engine.road import Tested
+
+    *own, others = said
+    return [
+        Tested(
+            model["name"], model["method"], {**answers, **others}, model.get("writes"), seen.get(str(number), ())
+        )
+        for number, (model, answers) in enumerate(zip(record["models"], own, strict=True))
+    ]
+
+
+def _agreements(agree: Sequence[str], config: Config, groups: Sequence[Group], place: Path) -> list[Agreement]:
+    """Those that are asked for, or else those of the run."""
+    from unwaver.agree.comparison import check_same_question, chosen
+
+    found = chosen(agree or config.agree, groups)
+    for agreement in found:
+        check_same_question(agreement, config.agree, place)
+    return found
+
+
+def _scorers(config: Config) -> list[Any]:
+    from unwaver.agree.scorers import parse_scorers
+
+    return list(parse_scorers(config.scorers))
+
+
+def _reading(answers: Answers, place: Path) -> Consult:
+    """What models said when the run compared and rated answers; an agreement that was not asked is refused."""
+
+    def consult(enquiry: Enquiry) -> Answers:
+        was_asked = any((name, 0) in answers for name in enquiry.requests)
+        if enquiry.role == "agreement" and enquiry.requests and not was_asked:
+            hint = f"{AGAIN} with --agree {enquiry.name}=…: only that is asked"
+            raise UsageError(f"this run has no values of {enquiry.name}", file=place, hint=hint)
+        return answers
+
+    return consult
 
 
 def _failures(linked: Sequence[Asked], record: Mapping[str, Any], config: Config, store: Store) -> list[Reason]:
@@ -214,7 +255,7 @@ def failed_calls(place: Path) -> list[Failed]:
 
 
 def asked_by_number(record: Mapping[str, Any], config: Config) -> list[tuple[Role, str]]:
-    """Who was asked, in the order in which the store counts them: see Run._stores."""
+    """Who was asked, in the order in which the store counts them: see engine.recording."""
     from unwaver.agree.comparison import parse_agreements
     from unwaver.agree.scorers import parse_scorers
 
@@ -226,51 +267,11 @@ def asked_by_number(record: Mapping[str, Any], config: Config) -> list[tuple[Rol
     ]
 
 
-def _compared_again(
-    frames: list[pl.DataFrame],
-    groups: Sequence[Group],
-    agree: Sequence[str],
-    config: Config,
-    judged: Answers,
-    place: Path,
-) -> tuple[list[pl.DataFrame], list[dict[str, object]]]:
-    """By the agreements that are asked for, or else those of the run; from the store where a model was asked."""
-    from unwaver.agree.comparison import Comparison, check_same_question, chosen
-
-    summaries = []
-    for agreement in chosen(agree or config.agree, groups):
-        check_same_question(agreement, config.agree, place)
-        comparison = Comparison(agreement, groups, frames)
-        if agreement.compare is not None:
-            values, lost = comparison.compared(lambda _: None), None
-        else:
-            values, lost = comparison.read(judged), comparison.lost(judged)
-            if comparison.pairs and not comparison.was_asked(judged):
-                hint = f"give the command of the run again with --agree {agreement.name}=…: only that is asked"
-                raise UsageError(f"this run has no values of {agreement.name}", file=place, hint=hint)
-        frames = comparison.frames_with(values)
-        summaries.append(comparison.summary(values, lost))
-    return frames, summaries
-
-
-def _rated_again(
-    frames: list[pl.DataFrame], groups: Sequence[Group], config: Config, judged: Answers
-) -> tuple[list[pl.DataFrame], list[dict[str, object]]]:
-    from unwaver.agree.scorers import Rating, parse_scorers
-
-    summaries = []
-    for scorer in parse_scorers(config.scorers):
-        rating = Rating(scorer, groups, frames)
-        frames = rating.frames_with(judged)
-        summaries.append(rating.summary(judged))
-    return frames, summaries
-
-
 def _without(
     groups: Sequence[Group],
     review: Path | str,
     answers: Answers,
-    words: Mapping[tuple[str, str], Sequence[str]],
+    words: Words,
     config: Config,
 ) -> list[Group]:
     """The groups without what a person has called wrong. Variants that were not needed stay out: nobody asked."""

@@ -3,49 +3,142 @@ answer has come: a command that cannot reach its server or is interrupted before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from unwaver.answers.store import Store
+from unwaver.asking.failures import Role
 from unwaver.asking.panel import Respondent, links
+from unwaver.asking.purse import Spent
+from unwaver.asking.repeats import repeats_note
 from unwaver.engine import folder
+from unwaver.engine.asked import Asked
+from unwaver.engine.load import versions
+from unwaver.engine.prepare import Prepared
+from unwaver.errors import StoreFull
+from unwaver.secrets import masked, masked_settings
+from unwaver.types import Group, Model
 
 
 class Recording:
-    """`record` writes groups.jsonl and gives what run.json holds; `everyone` has been asked so far."""
+    """The folder of a run that is under way. `consulted` are those who have compared or rated answers so far."""
 
-    def __init__(
-        self,
-        place: Path,
-        own: Store,
-        record: Callable[[], dict[str, Any]],
-        everyone: Callable[[], Sequence[Respondent]],
-    ):
+    def __init__(self, prepared: Prepared, place: Path, own: Store, spent: Spent):
         self.has_begun = False
-        self.record: dict[str, Any] = {}
-        self._place, self._own, self._make, self._everyone = place, own, record, everyone
+        self.consulted: list[tuple[Role, Respondent]] = []
+        self._prepared, self._place, self._own, self._spent = prepared, place, own, spent
+        self._groups: Sequence[Group] = prepared.groups
+        self._groups_hash: str | None = None
+        self._seen: Mapping[str, list[str]] = {}
+        self._audit: Sequence[Mapping[str, Any]] | None = None
         self._linked = (0, 0)
         if not (place / folder.RUN).exists():
             self.begin()
 
+    @property
+    def everyone(self) -> list[Respondent]:
+        """Who has been asked, in the order in which the store counts them."""
+        return [*self._prepared.panel.everyone, *(respondent for _, respondent in self.consulted)]
+
     def begin(self) -> None:
         """The first answer of a run is there, or of a model that compares answers."""
-        if self.has_begun and len(self._everyone()) == self._linked[0]:
+        if self.has_begun and len(self.everyone) == self._linked[0]:
             return
         if not self.has_begun:
-            self.record.update(self._make())
+            self._groups_hash = folder.write_groups(self._place, self._groups)
         self.link()
         if not self.has_begun:
-            folder.write_run(self._place, self.record)
+            folder.write_run(self._place, record_of(self._prepared, self._groups, self._groups_hash))
             self.has_begun = True
+            self._write_asked()
 
     def link(self) -> None:
         """Say which answers belong to which items, if that is not yet said."""
-        everyone = self._everyone()
+        everyone = self.everyone
         planned = len(everyone), sum(len(respondent.plan.keys) for respondent in everyone)
         if planned != self._linked:
             rows = list(links(everyone))
             if set(rows) != set(self._own.linked()):  # nothing new needs no space
                 self._own.link(rows)
             self._linked = planned
+
+    def asked(
+        self, asked: Asked, seen: Mapping[str, list[str]], audit: Sequence[Mapping[str, Any]] | None
+    ) -> None:
+        """Everything was asked: write what is known now, or when the recording begins."""
+        if self.has_begun and asked.groups is not self._groups:
+            self.guard(lambda: self._rewrite(asked.groups))
+        self._groups, self._seen, self._audit = asked.groups, seen, audit
+        if self.has_begun:
+            self.guard(self._write_asked)
+
+    def _rewrite(self, groups: Sequence[Group]) -> None:
+        self._groups_hash = folder.write_groups(self._place, groups)
+
+    def _write_asked(self) -> None:
+        folder.write_seen(self._place, self._seen)
+        if self._audit is not None:
+            folder.write_audit(self._place, self._audit)
+
+    def end(self, shared: Store | None) -> None:
+        """Link what came since (variants that were written, answers that were compared), and copy the answers from
+        a shared store."""
+        if not self.has_begun:
+            return
+        self.guard(self.link)
+        if shared is not None:
+            writer = self._prepared.writer
+            asked = [*self.everyone, *([writer] if writer else [])]
+            keys = [key for respondent in asked for key in respondent.plan.requests]
+            self.guard(lambda: self._own.copy_from(shared, keys))
+
+    def finish(self, came_of_it: Mapping[str, Any]) -> dict[str, Any]:
+        """The record of the run, with what came of it."""
+        return {**record_of(self._prepared, self._groups, self._groups_hash), **came_of_it}
+
+    def guard(self, write: Callable[[], object]) -> None:
+        """Where the disk is full, answers are safe and scores are shown all the same."""
+        try:
+            write()
+        except StoreFull as full:
+            self._spent.stopped = self._spent.stopped or str(full)
+
+
+def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | None) -> dict[str, Any]:
+    """What run.json holds: enough to repeat the run and to score it without the model."""
+    config, writer = prepared.config, prepared.writer
+    words = prepared.words(groups)
+    return {
+        "version": folder.RUN_VERSION,
+        "id": config.id,
+        "command": masked_settings(sys.argv),
+        "config": masked_settings(asdict(config)),
+        "models": [
+            {**_model_record(name, model), "method": prepared.method_of(model), "writes": prepared.writes(model)}
+            for name, model in zip(prepared.names, prepared.models, strict=True)
+        ],
+        "judges": [_model_record(respondent.judge, respondent.model) for respondent in prepared.panel.judges],
+        "writer": _model_record(writer.model.name, writer.model) if writer else None,
+        "notes": _notes(prepared, groups),
+        "words": {f"{task}/{template}": found for (task, template), found in words.items()},
+        "hashes": {"groups.jsonl": groups_hash},
+        "versions": versions(),
+    }
+
+
+def _notes(prepared: Prepared, groups: Sequence[Group]) -> dict[str, list[str]]:
+    """What a reader must know: of how the groups were made, and of repeats that are none."""
+    repeats = [repeats_note(groups, model, prepared.config.replicates) for model in prepared.models]
+    said = zip(prepared.names, repeats, strict=True)
+    return {**prepared.chosen.selection.notes, **{name: [note] for name, note in said if note}}
+
+
+def _model_record(name: str, model: Model) -> dict[str, Any]:
+    settings = dict(model.settings)
+    if writer := getattr(model, "writer", None):
+        settings["free_text"] = dict(writer.settings)
+    shown = masked_settings(settings)
+    return {"name": name, "identity": masked(model.identity), "method": model.method, "settings": shown}

@@ -34,6 +34,11 @@ def expect_of(kind: str) -> Expect | None:
     return KINDS.get(kind.partition("_")[0])
 
 
+def is_free_text(group: Group) -> bool:
+    """Whether the answers are texts, without labels to choose from."""
+    return not group.items[0].choices
+
+
 def with_clusters(groups: Iterable[Group]) -> list[Group]:
     """The groups with `cluster` filled in: the id of the first of those connected by shared originals.
 

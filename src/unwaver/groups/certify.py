@@ -51,7 +51,12 @@ def verdict(item: Item, reading: Reading) -> Verdict:
 
 def is_plain(group: Group) -> bool:
     """Every item counts: nobody judges, and all variants are kept."""
-    return group.keep is None and group.kind != "fooling" and not any(_is_judged(item) for item in group.items)
+    return group.kind != "fooling" and not has_candidates(group)
+
+
+def has_candidates(group: Group) -> bool:
+    """Whether there is anything to certify: a judge, a review, or a limit to what is kept."""
+    return group.keep is not None or any(_is_judged(item) for item in group.items)
 
 
 def _is_judged(item: Item) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from unwaver.engine import folder
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.score import partition
 from unwaver.result import Result
@@ -42,39 +41,29 @@ def read_sources(paths: Sequence[Path], *, cut: CutMode | None = None, **log_opt
     logs = [path for path in places if places[path] is None]
     found = [_of_folder(place, cut) for place in places.values() if place is not None]
     if logs:
-        found.append(_of_logs(logs, log_options, cut or "exclude"))
+        found.append(_of_logs(logs, log_options, cut))
     return told_apart(found)
 
 
-def of_run(place: Path, result: Result) -> Source:
-    """A run folder whose scores are known already."""
-    from unwaver.engine.load import read_folder
-
-    return Source(str(place), pl.concat(read_folder(place)[0]), result, _groups(place))
+def source_of(name: str, frame: pl.DataFrame, result: Result, groups: Iterable[Group]) -> Source:
+    return Source(name, frame, result, {group.id: group for group in groups})
 
 
 def _of_folder(place: Path, cut: CutMode | None) -> Source:
-    from unwaver.engine.load import read_folder, scored
+    from unwaver.engine.load import load_run
 
-    frames, record, config = read_folder(place, cut=cut)
-    return Source(str(place), pl.concat(frames), scored(frames, record, config, place), _groups(place))
-
-
-def _groups(place: Path) -> dict[str, Group]:
-    return {group.id: group for group in folder.read_groups(place)}
+    found = load_run(place, cut=cut)
+    return source_of(str(place), found.frame, found.scored(), found.groups)
 
 
-def _of_logs(paths: Sequence[Path], log_options: Mapping[str, Any], cut: CutMode) -> Source:
-    from unwaver.answers.table import complete
-    from unwaver.engine.load import versions
-    from unwaver.logs import options_from, read_logs
-    from unwaver.metrics.score import score_frame
+def _of_logs(paths: Sequence[Path], log_options: Mapping[str, Any], cut: CutMode | None) -> Source:
+    from unwaver.engine.load import load
 
-    answers, notes = read_logs(paths, options_from(dict(log_options)))
-    frame = complete(answers, cut)
+    found = load(list(paths), cut=cut, **log_options)
     names = [str(path) for path in paths]
-    run = {"versions": versions(), "notes": notes, "cut": cut, "command": ["unwaver", "score", *names]}
-    return Source(", ".join(names), frame, Result(score_frame(frame), run), {})
+    result = found.scored()
+    run = {**result.run, "command": ["unwaver", "score", *names]}
+    return source_of(", ".join(names), found.frame, replace(result, run=run), ())
 
 
 def told_apart(sources: Sequence[Source]) -> list[Source]:

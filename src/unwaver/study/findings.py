@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from unwaver.engine.folder import SCORES, read_scores
-from unwaver.engine.load import read_folder
+from unwaver.engine.load import load_run
 from unwaver.meaning import family_of, meaning_of
 from unwaver.metrics.block import block_of
 from unwaver.metrics.score import measured, partition
@@ -199,7 +199,7 @@ def _by_case(models: Sequence[StudyModel]) -> dict[RelationMetric, GroupValues]:
             case = ("", answer["task"], TEST, "accuracy")
             add(case, str(answer["id"]), str(answer["cluster"]), float(answer["label"] == answer["gold"]))
         for run in model.runs:
-            for case, groups, values in _group_values(read_folder(run)[0][0]):
+            for case, groups, values in _group_values(load_run(run).frames[0]):
                 if case in leading:
                     for (group, cluster), value in zip(groups, values, strict=True):
                         add(case, group, cluster, float(value))

@@ -13,7 +13,7 @@ from typing import Any
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
-from unwaver.engine.runs import Run
+from unwaver.engine.runs import go
 from unwaver.errors import DataError, StoreFull
 from unwaver.files import read_rows
 from unwaver.models.hf_common import folder_identity
@@ -129,7 +129,7 @@ def _evaluated(plan: StudyPlan, job: Job, model: Path, out: Path, console: Conso
             place = parent / f"{task_and_form(task)[0].name}-{n}-{config.id[:6]}"  # another limit is another run
             config = replace(config, out=str(place))
             if not _is_done(place, config, model):
-                Run(config, console).go()
+                go(config, console)
                 if not _is_done(place, config, model):
                     hint = "run the same command again to continue"
                     raise StoreFull("an evaluation was not finished", file=place, hint=hint)

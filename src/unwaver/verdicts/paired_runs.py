@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 
 from unwaver.asking.failures import Reason, from_records
-from unwaver.engine import folder
-from unwaver.engine.load import read_answers, run_folder
+from unwaver.engine.load import load
 from unwaver.errors import DataError, UsageError, near
 from unwaver.groups.certify import is_plain
 from unwaver.meaning import leading_of
@@ -96,22 +95,21 @@ class Comparison:
 
 def sides_of(path: Path, unreadable: Unreadable | None = None, **options: Any) -> list[Side]:
     """The models of a run folder, a table or a log; options are those of unwaver.score."""
-    frame, record = read_answers(path, **options)
+    found = load(path, **options)
     groups: dict[str, Group] = {}
     settings: dict[str, Any] = {}
     reading: Unreadable = unreadable or "violate"
     reasons: list[Reason] = []
-    if record is not None:
-        place = run_folder([path], options.get("format", "auto"))
-        groups = {group.id: group for group in folder.read_groups(place or path)}
-        config = record["config"]
+    if found.config is not None:
+        groups = {group.id: group for group in found.groups}
+        config = found.run["config"]
         reading = unreadable or config.get("unreadable", "violate")
         cut = options.get("cut") or config.get("cut", "exclude")
         settings = {name: config.get(name) for name in MEANING} | {"unreadable": reading, "cut": cut}
-        reasons = from_records(record.get("failures"))
+        reasons = from_records(found.run.get("failures"))
         if config.get("shots"):
             settings["seed"] = config.get("seed")  # it chooses the solved examples
-    parts = frame.partition_by(["model", "method"], maintain_order=True)
+    parts = found.frame.partition_by(["model", "method"], maintain_order=True)
     return [
         Side(str(path), name, part["method"][0], part, settings, groups, reading, _failures(reasons, name))
         for part in parts

@@ -1,0 +1,131 @@
+"""The second step of a run: everything that the groups ask is asked, and, where a model writes variants, what it
+writes and what those ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unwaver.answers.store import Store
+from unwaver.asking.ask import Asker
+from unwaver.asking.failures import Reason, Role, grouped, of_respondents
+from unwaver.asking.panel import Respondent
+from unwaver.engine.prepare import Prepared
+from unwaver.errors import StoreFull
+from unwaver.groups.certify import has_candidates
+from unwaver.types import Group
+
+if TYPE_CHECKING:
+    from unwaver.asking.audit import Unfinished
+
+Put = Callable[[Respondent, set[str]], bool]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked about in the end. Answers are in the store.
+
+    `groups` have the variants that a model wrote meanwhile; `unfinished` is what it wrote that is no variant;
+    `full` says that the disk is.
+    """
+
+    groups: Sequence[Group]
+    unfinished: Sequence[Unfinished] = ()
+    full: StoreFull | None = None
+
+
+def ask(prepared: Prepared, asker: Asker) -> Asked:
+    """Ask, as far as budget and disk allow: `asker.spent.stopped` says why it ended early."""
+    rounds = _Rounds(prepared, asker)
+    full: StoreFull | None = None
+    try:
+        if prepared.until:
+            prepared.until.ask(asker)
+        else:
+            rounds.all()
+    except StoreFull as error:
+        full, asker.spent.stopped = error, str(error)
+    return Asked(rounds.groups, rounds.unfinished, full)
+
+
+class _Rounds:
+    """Groups that grow from round to round, so that what was there when the disk was full is kept."""
+
+    def __init__(self, prepared: Prepared, asker: Asker):
+        self._prepared, self._asker = prepared, asker
+        self.groups: Sequence[Group] = prepared.groups
+        self.unfinished: Sequence[Unfinished] = ()
+
+    def all(self) -> None:
+        self._ask_panel()
+        writer = self._prepared.writer
+        if writer is not None and not self._asker.spent.stopped:
+            self._write(writer)
+
+    def _ask_panel(self) -> None:
+        words = self._prepared.words(self.groups)
+        self._prepared.panel.ask(self.groups, self._asker.store, words, self._put)
+
+    def _put(self, respondent: Respondent, keys: set[str]) -> bool:
+        """Ask one model for the answers of some keys, and say whether to go on."""
+        with self._prepared.console.track(respondent.model.name, len(keys)) as progress:
+            return self._asker.ask(respondent.model, respondent.plan, keys, progress)
+
+    def _write(self, writer: Respondent) -> None:
+        from unwaver.asking.paraphraser import Written, tries_of
+
+        prepared, spent = self._prepared, self._asker.spent
+        written = Written(writer, prepared.config, prepared.panel, prepared.renderer, self._asker.store)
+        self.unfinished = written.unfinished
+        if written.tries < tries_of(prepared.config):
+            prepared.console.say(
+                f"{writer.model.name} writes the same every time: it is asked once an item. "
+                "Sample with --writer-arg temperature=0.6"
+            )
+        awaiting = {group.id for group in self.groups if len(group.items) == 1}
+        for attempt in range(written.tries):
+            grown = written.round(attempt, self.groups, awaiting, self._put)
+            if grown is None:
+                break
+            self.groups = prepared.reviewed(grown)
+            prepared.panel.plan(self.groups)
+            self._ask_panel()
+        spent.stopped = spent.stopped or written.problem()
+
+
+def certification(
+    prepared: Prepared, asked: Asked, store: Store
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]] | None:
+    """What became of every candidate, and a summary; None where no variant had to be certified."""
+    if not any(has_candidates(group) for group in asked.groups):
+        return None
+    from unwaver.asking.audit import audit, of_groups, summary
+    from unwaver.asking.until import by_case
+    from unwaver.variants.judges import judges_for
+
+    records: list[dict[str, Any]] = []
+    summaries: list[dict[str, Any]] = []
+    words = prepared.words(asked.groups)
+    for respondent, name in zip(prepared.panel.tested_or_none, prepared.names or [""], strict=True):
+        read = prepared.panel.reads(respondent, store, words)[0]
+        for case, groups in by_case(asked.groups).items():
+            judges = judges_for(groups[0].kind, prepared.config.judges)
+            unfinished = of_groups(asked.unfinished, groups)
+            records += [*audit(groups, read, judges, name), *(u.record(name) for u in unfinished)]
+            if any(has_candidates(group) for group in groups):
+                summaries.append({"model": name, "case": case, **summary(groups, read, unfinished)})
+    return records, summaries
+
+
+def failures(prepared: Prepared, store: Store, consulted: Sequence[tuple[Role, Respondent]] = ()) -> list[Reason]:
+    """Why calls failed, of everyone who was asked."""
+    panel, writer = prepared.panel, prepared.writer
+    asked: list[tuple[Role, str, Respondent]] = [
+        *(("model", name, r) for name, r in zip(prepared.names, panel.tested, strict=True)),
+        *(("judge", r.judge, r) for r in panel.judges),
+        *((role, r.judge, r) for role, r in consulted),
+    ]
+    if writer is not None:
+        asked.append(("writer", writer.model.name, writer))
+    return grouped(of_respondents(asked, store))

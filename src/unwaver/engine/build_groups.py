@@ -1,0 +1,67 @@
+"""Groups from items of a user's own, written to a file. Judges and a writer may be asked, no model is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unwaver.answers.store import Store
+from unwaver.asking.ask import Asker
+from unwaver.asking.claims import claiming
+from unwaver.asking.failures import in_words
+from unwaver.config import Config
+from unwaver.console import Console
+from unwaver.engine import folder
+from unwaver.engine.asked import Asked, ask, certification, failures
+from unwaver.engine.prepare import Prepared, prepare_asking
+from unwaver.errors import UsageError
+from unwaver.types import Group
+from unwaver.variants.judges import SELF, judges_for
+
+
+@dataclass(frozen=True)
+class Built:
+    groups: Sequence[Group]
+    notes: Mapping[str, list[str]]
+    certification: list[dict[str, Any]]
+
+
+def build(config: Config, out: Path, console: Console | None = None) -> Built:
+    """Make the groups, have their variants judged, and write both: groups at `out`, an audit beside it."""
+    prepared = prepare_asking(config, console, ())
+    with closing(prepared), ExitStack() as opened:
+        _check_judges(prepared)
+        asks = bool(prepared.panel.judges or prepared.writer)
+        place = Path(config.store or out.with_suffix(".sqlite")) if asks else Path(":memory:")
+        store = opened.enter_context(closing(Store(place)))
+        asked = _ask(prepared, store) if asks else Asked(prepared.groups)
+        records, summaries = certification(prepared, asked, store) or (None, [])
+    if records is not None:
+        folder.write_audit(out.parent, records)
+    folder.write_whole(out, folder.groups_text(asked.groups))
+    return Built(asked.groups, prepared.chosen.selection.notes, summaries)
+
+
+def _check_judges(prepared: Prepared) -> None:
+    groups, judges = prepared.groups, prepared.config.judges
+    asked = {item.judge for group in groups for item in group.items}
+    asked |= {judge.model for group in groups for judge in judges_for(group.kind, judges)}
+    if SELF in asked:
+        raise UsageError("entail=self needs a model to test", hint="--judge entail=hf/PATH, or unwaver run")
+
+
+def _ask(prepared: Prepared, store: Store) -> Asked:
+    with claiming(store, prepared.console.say) as claims:
+        asker = Asker(store, claims=claims)
+        asked = ask(prepared, asker)
+    if asked.full:
+        raise asked.full
+    for line in in_words(failures(prepared, store)):
+        prepared.console.say(line)
+    if asker.spent.stopped:
+        hint = "what was answered is kept: give the same command again"
+        raise UsageError(f"not all candidates were judged: {asker.spent.stopped}", hint=hint)
+    return asked

@@ -1,0 +1,315 @@
+"""The first step of a run: choose the groups, open the models, plan what to ask, and check all of it. Nothing is
+asked and nothing is written yet, so whatever is wrong is said before it costs anything.
+
+    prepare -> Prepared -> ask -> Asked -> score -> Outcome        (unwaver.engine.runs)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unwaver.asking.panel import Panel, Respondent, check_requests
+from unwaver.asking.purse import Budget
+from unwaver.asking.render import Renderer
+from unwaver.config import Config
+from unwaver.console import Console
+from unwaver.errors import DataError, UsageError
+from unwaver.groups import is_free_text
+from unwaver.models import open_judge, open_models, open_writer
+from unwaver.suites.select import Selection, select
+from unwaver.types import Group, Model
+
+if TYPE_CHECKING:
+    from unwaver.agree import Agreement
+    from unwaver.agree.scorers import Scorer
+    from unwaver.asking.until import Until
+
+# options that may name files; a run replaces none of them
+_INPUTS = (
+    "suites", "models", "model_args", "template", "task", "review", "antonyms", "writer", "judges", "encoder",
+    "agree", "scorers",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The groups of a run as they are known before anything is asked. `review` is what a person has said of their
+    variants: id -> right or wrong."""
+
+    selection: Selection
+    groups: Sequence[Group]
+    review: Mapping[str, bool]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run that can begin. Plans of `panel` and `writer` grow while variants are written; all else stays."""
+
+    config: Config
+    console: Console
+    chosen: Chosen
+    renderer: Renderer
+    panel: Panel
+    writer: Respondent | None = None
+    agreements: Sequence[Agreement] = ()
+    scorers: Sequence[Scorer] = ()
+    opened: Mapping[tuple[str, str], Model] = field(
+        default_factory=dict
+    )  # of ("agreement", "entail"), ("scorer", …)
+    until: Until | None = None
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        return self.chosen.groups
+
+    @cached_property
+    def budget(self) -> Budget:
+        return budget_of(self.config)
+
+    @cached_property
+    def models(self) -> list[Model]:
+        """Those under test."""
+        return [respondent.model for respondent in self.panel.tested]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the models under test, told apart where two are alike."""
+        names = [model.name for model in self.models]
+        methods = [self.method_of(model) for model in self.models]
+        alike = Counter(zip(names, methods, strict=True))
+        specs = [spec for spec in self.config.models for _ in self.config.decode or ("",)]
+        return [
+            f"{name} ({spec})" if alike[name, method] > 1 else name
+            for name, method, spec in zip(names, methods, specs, strict=True)
+        ]
+
+    def method_of(self, model: Model) -> str:
+        """How a model answers, in words: "logprob, 4-shot"."""
+        parts = [model.method]
+        if way := getattr(model, "decoding", ""):
+            parts.append(way)
+        if "prompt" in model.reads and self.config.shots:
+            parts.append(f"{self.config.shots}-shot")
+        if self.config.normalise and model.method == "logprob":
+            parts.append("per token")
+        return ", ".join(parts)
+
+    def writes(self, model: Model) -> str | None:
+        """The method of free text, where it is another."""
+        writer = getattr(model, "writer", None)
+        return None if writer is None else self.method_of(writer)
+
+    def reviewed(self, groups: Sequence[Group]) -> Sequence[Group]:
+        return reviewed(groups, self.chosen.review, self.config)
+
+    def words(self, groups: Sequence[Group]) -> dict[tuple[str, str], tuple[str, ...]]:
+        return self.renderer.words(groups)
+
+    def close(self) -> None:
+        """Close every model that was opened."""
+        for respondent in [*self.panel.everyone, *([self.writer] if self.writer else [])]:
+            respondent.model.close()
+        for model in self.opened.values():
+            model.close()
+
+
+def prepare(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Prepared:
+    """Everything that a run needs; `models` are those of the configuration, or objects."""
+    check_place(config)
+    given = models or config.models
+    if not given:
+        raise UsageError("no model given", hint="add --model hf/PATH, openai/NAME or fake/random")
+    if config.read != "text":
+        from unwaver.answers.extract import reader
+
+        reader(config.read)
+    budget_of(config)
+    prepared = prepare_asking(config, console, given)
+    prepared = _with_consulted(prepared)
+    prepared = replace(prepared, until=_until(prepared))
+    if config.max_cost is not None:
+        from unwaver.engine.forecast import check_costs
+
+        check_costs(prepared)
+    return prepared
+
+
+def prepare_asking(config: Config, console: Console | None, models: Sequence[str | Model]) -> Prepared:
+    """What `build` needs, too: groups, judges and a writer. Without models the judges alone are asked."""
+    for judge in config.judges:
+        from unwaver.variants.judges import parse_judge
+
+        parse_judge(judge)
+    speak = console or Console()
+    chosen = choose(config, speak)
+    judges = _judges(config, chosen)
+    tested = open_models(config, models)
+    renderer = Renderer(chosen.selection, config)
+    panel = Panel(tested, judges, renderer, config.replicates, config.normalise, config.cut)
+    panel.plan(_in_order(config, chosen.groups))
+    return Prepared(config, speak, chosen, renderer, panel, _writer(config))
+
+
+def check_place(config: Config) -> None:
+    from unwaver.outputs import check_run, named_files
+
+    check_run(config.folder, named_files({name: getattr(config, name) for name in _INPUTS}))
+
+
+def budget_of(config: Config) -> Budget:
+    return Budget(config.max_calls, config.max_cost, config.price_in, config.price_out)
+
+
+# --- groups ---------------------------------------------------------------------------------------------------
+
+
+def choose(config: Config, console: Console) -> Chosen:
+    """The groups that the configuration selects, without variants that a person has called wrong."""
+    from unwaver.variants.paraphrase import is_model
+
+    selection = select(
+        config.suites, _suite_options(config, console), limit=config.limit, sample=config.sample, seed=config.seed
+    )
+    verdicts: dict[str, bool] = {}
+    if config.review:
+        from unwaver.groups.review import read_sheet
+
+        verdicts = read_sheet(Path(config.review))
+        if not is_model(config.writer):  # what a model writes is not known yet
+            _check_review(config.review, verdicts, selection.groups, console)
+    return Chosen(selection, reviewed(selection.groups, verdicts, config), verdicts)
+
+
+def _suite_options(config: Config, console: Console) -> dict[str, Any]:
+    return {
+        "data_dir": Path(config.data_dir).expanduser() if config.data_dir else None,
+        "fetch": config.fetch or None,
+        "say": console.say,
+        "additive": config.additive,
+        "additive_cap": config.additive_cap,
+        "seed": config.seed,
+        "task": config.task,
+        "kind": config.kind,
+        "labels": config.labels or None,
+        "columns": config.columns or None,
+        "variants": config.variants or None,
+        "writer": config.writer,
+        "judges": config.judges or None,
+        "k": config.k,
+        "encoder": config.encoder,
+        "lang": config.lang,
+        "antonyms": config.antonyms,
+    }
+
+
+def _check_review(sheet: str, verdicts: Mapping[str, bool], groups: Sequence[Group], console: Console) -> None:
+    """A sheet of which nothing is known here belongs to other groups."""
+    from unwaver.groups.review import unknown_ids
+
+    strange = unknown_ids(groups, verdicts)
+    if strange and len(strange) == len(verdicts):
+        hint = "give the sheet that unwaver review wrote for these groups"
+        raise DataError(f"none of its ids is known here: {strange[0]} …", file=sheet, hint=hint)
+    if strange:
+        console.say(f"{sheet}: {len(strange):,} verdicts on variants that are not asked here")
+
+
+def reviewed(groups: Sequence[Group], verdicts: Mapping[str, bool], config: Config) -> Sequence[Group]:
+    """The groups with what a person has said of their variants, and with the share of wrong ones to allow for."""
+    if verdicts:
+        from unwaver.groups import review
+
+        groups = review.reviewed(groups, verdicts)
+    if config.epsilon is not None:
+        groups = [replace(group, epsilon=config.epsilon) for group in groups]
+    return groups
+
+
+def _in_order(config: Config, groups: Sequence[Group]) -> Sequence[Group]:
+    """With --until in random order: a budget may end a wave, and what was asked of it must be random, too."""
+    if not config.until:
+        return groups
+    from unwaver.asking.until import by_case, in_order
+
+    return [g for case in by_case(groups).values() for cluster in in_order(case, config.seed) for g in cluster]
+
+
+# --- who is asked ---------------------------------------------------------------------------------------------
+
+
+def _judges(config: Config, chosen: Chosen) -> dict[str, Model]:
+    """The models that certify variants, by the names that items know them by."""
+    from unwaver.variants.judges import SELF, judges_for
+    from unwaver.variants.paraphrase import is_model
+
+    names = {item.judge for group in chosen.groups for item in group.items if item.judge}
+    if is_model(config.writer):  # what it writes will be judged
+        kinds = {group.kind for group in chosen.groups}
+        names |= {judge.model for kind in kinds for judge in judges_for(kind, config.judges) if judge.model}
+        names |= {f"embedding/{config.encoder}"} if config.encoder else set()
+    return {name: open_judge(config, name) for name in sorted(names - {SELF})}
+
+
+def _writer(config: Config) -> Respondent | None:
+    from unwaver.variants.paraphrase import is_model
+
+    if not is_model(config.writer):
+        return None
+    from unwaver.asking.paraphraser import SETTINGS
+
+    return Respondent(open_writer(config, SETTINGS))
+
+
+def _with_consulted(prepared: Prepared) -> Prepared:
+    """With the agreements and scorers of free text, their models opened and tried: a missing package or file must
+    not be found at the end."""
+    config, groups = prepared.config, prepared.groups
+    opened: dict[tuple[str, str], Model] = {}
+    agreements: Sequence[Agreement] = ()
+    scorers: Sequence[Scorer] = ()
+    if config.agree or any(map(is_free_text, groups)):
+        from unwaver.agree.comparison import chosen
+
+        agreements = chosen(config.agree, groups)
+        opened |= {("agreement", a.name): model for a in agreements if (model := _tried(config, a)) is not None}
+    if config.scorers:
+        from unwaver.agree.scorers import parse_scorers
+
+        scorers = parse_scorers(config.scorers)
+        for scorer in scorers:
+            opened["scorer", scorer.name] = model = open_judge(config, scorer.model, scorer.options)
+            check_requests(model, [scorer.sample])
+    return replace(prepared, agreements=agreements, scorers=scorers, opened=opened)
+
+
+def _tried(config: Config, agreement: Agreement) -> Model | None:
+    """The model of an agreement, opened; None where it has none."""
+    from unwaver.agree.comparison import SAMPLE
+
+    if agreement.compare is not None:
+        agreement.compare([SAMPLE])
+        return None
+    assert agreement.request is not None
+    texts = {"texts": [""]} if agreement.needs_texts else {}
+    model = open_judge(config, agreement.model, {**agreement.options, **texts})
+    check_requests(model, [agreement.request(SAMPLE)])
+    return model
+
+
+def _until(prepared: Prepared) -> Until | None:
+    """Who asks no more than a verdict needs; refused where that cannot be."""
+    config = prepared.config
+    if config.until is None:
+        return None
+    if prepared.writer is not None:
+        hint = "write the variants first (unwaver build), or leave --until out"
+        raise UsageError("--until does not work with a model that writes variants", hint=hint)
+    from unwaver.asking.until import Until
+
+    groups = prepared.groups
+    return Until(config, prepared.panel, groups, prepared.words(groups), prepared.console)
