@@ -208,7 +208,7 @@ def test_every_field_is_described(folder: Path) -> None:
     run = json.loads((place / "run.json").read_text())
     score = json.loads((place / "scores.json").read_text())["scores"][0]
     group = json.loads((place / "groups.jsonl").read_text().splitlines()[0])
-    from unwaver.answers.table import SCHEMA
+    from unwaver.answers.schema import SCHEMA
 
     fields = {*run, *run["config"], *run["models"][0], *run["spent"], *score, *group, *group["items"][0], *SCHEMA}
     assert not {f for f in fields if f"`{f}`" not in TEXTS["formats.md"]}

@@ -208,8 +208,8 @@ def test_a_test_lies_in_the_folder_of_what_it_tests() -> None:
 
 
 def test_a_misplaced_test_is_seen(tmp_path: Path) -> None:
-    write(tmp_path, "stats/test_new.py", "from unwaver.text.safe import safe\n")
-    write(tmp_path, "text/test_new.py", "from unwaver.text.safe import safe\nfrom unwaver.stats import mean\n")
+    write(tmp_path, "stats/test_new.py", "from unwaver.text.shown import safe\n")
+    write(tmp_path, "text/test_new.py", "from unwaver.text.shown import safe\nfrom unwaver.stats import mean\n")
     assert misplaced(tmp_path) == ["stats/test_new.py"]
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from unwaver.cli.main import main
-from unwaver.outputs import BEGINNINGS, named_files
+from unwaver.outputs import BEGINNINGS
+from unwaver.paths import named_files
 
 ITEMS = "premise,hypothesis,label\nA man sleeps.,He is awake.,contradiction\nA dog runs.,It moves.,entailment\n"
 OWN = "question,paraphrase\nIs it late?,Is it late now?\nIs it early?,Is it early now?\n"

@@ -219,7 +219,7 @@ def test_it_costs_little_to_import():
 def test_rich_does_not_break_a_key_before_it_is_masked():
     from rich.console import Console
 
-    from unwaver.text.safe import safe
+    from unwaver.text.shown import safe
 
     remember(KEY)
     out = io.StringIO()

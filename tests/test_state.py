@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 import unwaver
+from unwaver.answers.given import complete
 from unwaver.answers.labels import is_settled, read_label
-from unwaver.answers.table import complete, table_of
+from unwaver.answers.table import table_of
 from unwaver.answers.thoughts import is_open, without_thought
 from unwaver.errors import UsageError
 from unwaver.metrics.score import score_frame

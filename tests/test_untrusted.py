@@ -21,7 +21,7 @@ import unwaver
 from unwaver import checked, unpack
 from unwaver.answers.store import Store
 from unwaver.asking.audit import as_text
-from unwaver.engine.folder import read_run, read_seen
+from unwaver.engine.stored import read_run, read_seen
 from unwaver.errors import DataError, StoreError
 from unwaver.files import read_rows
 from unwaver.models import predictions

@@ -28,33 +28,31 @@ SUITES: Section = {
 }
 
 # what an item asks: --task, and the task of a suite. Each is a table of built_in.toml
+_BUILT_IN = "unwaver.tasks:BUILT_IN"
 TASKS: Section = {
-    name: ("unwaver.tasks:BUILT_IN", about)
-    for name, about in {
-        "boolq": "a yes/no question about a passage",
-        "snli": "does the premise entail the hypothesis: entailment, neutral, contradiction",
-        "mnli": "as snli, on texts of several genres",
-        "rte": "does the first text entail the second: entailment, not_entailment",
-        "mrpc": "do two sentences mean the same",
-        "wic": "does a word have the same sense in two sentences",
-        "sst2": "sentiment of a sentence: negative, positive",
-        "ag_news": "topic of a news text: World, Sports, Business, Sci/Tech",
-        "qnli": "does a sentence contain the answer to a question",
-        "qqp": "do two questions ask the same",
-        "kornli": "as snli, in Korean",
-        "klue-nli": "as snli, in Korean (KLUE)",
-        "klue-sts": "do two Korean sentences mean the same (KLUE)",
-        "anli": "abduction: which of two hypotheses explains two observations",
-        "delta-snli": "defeasible: does an update weaken or strengthen the hypothesis (SNLI)",
-        "delta-atomic": "defeasible: as delta-snli (ATOMIC)",
-        "delta-social": "defeasible: as delta-snli, without a premise (Social Chemistry)",
-        "same_meaning": "do two texts mean the same: the question that certifiers ask an encoder",
-        "anli-r1": "as snli: adversarial NLI, round 1",
-        "anli-r2": "as snli: adversarial NLI, round 2",
-        "anli-r3": "as snli: adversarial NLI, round 3",
-        "facts": "a short question with one right answer, in free text",
-        "truthfulqa": "a question with true and false reference answers, in free text",
-    }.items()
+    "boolq": (_BUILT_IN, "a yes/no question about a passage"),
+    "snli": (_BUILT_IN, "does the premise entail the hypothesis: entailment, neutral, contradiction"),
+    "mnli": (_BUILT_IN, "as snli, on texts of several genres"),
+    "rte": (_BUILT_IN, "does the first text entail the second: entailment, not_entailment"),
+    "mrpc": (_BUILT_IN, "do two sentences mean the same"),
+    "wic": (_BUILT_IN, "does a word have the same sense in two sentences"),
+    "sst2": (_BUILT_IN, "sentiment of a sentence: negative, positive"),
+    "ag_news": (_BUILT_IN, "topic of a news text: World, Sports, Business, Sci/Tech"),
+    "qnli": (_BUILT_IN, "does a sentence contain the answer to a question"),
+    "qqp": (_BUILT_IN, "do two questions ask the same"),
+    "kornli": (_BUILT_IN, "as snli, in Korean"),
+    "klue-nli": (_BUILT_IN, "as snli, in Korean (KLUE)"),
+    "klue-sts": (_BUILT_IN, "do two Korean sentences mean the same (KLUE)"),
+    "anli": (_BUILT_IN, "abduction: which of two hypotheses explains two observations"),
+    "delta-snli": (_BUILT_IN, "defeasible: does an update weaken or strengthen the hypothesis (SNLI)"),
+    "delta-atomic": (_BUILT_IN, "defeasible: as delta-snli (ATOMIC)"),
+    "delta-social": (_BUILT_IN, "defeasible: as delta-snli, without a premise (Social Chemistry)"),
+    "same_meaning": (_BUILT_IN, "do two texts mean the same: the question that certifiers ask an encoder"),
+    "anli-r1": (_BUILT_IN, "as snli: adversarial NLI, round 1"),
+    "anli-r2": (_BUILT_IN, "as snli: adversarial NLI, round 2"),
+    "anli-r3": (_BUILT_IN, "as snli: adversarial NLI, round 3"),
+    "facts": (_BUILT_IN, "a short question with one right answer, in free text"),
+    "truthfulqa": (_BUILT_IN, "a question with true and false reference answers, in free text"),
 }
 
 MODELS: Section = {
@@ -187,6 +185,16 @@ DECODINGS: Section = {
     "beam": ("unwaver.models.decoding:beam", "the likeliest text of several kept at a time: num_beams 4"),
 }
 
+# families of metrics that are about some groups only: by what is expected of a group or by its kind, or about free
+# text. All others are tried on every group
+ABOUT_ONLY: dict[str, tuple[str, ...]] = {
+    "input_format": ("reverse", "signal"),
+    "paraphrastic": ("bucket",),
+    "components": ("bucket",),
+    "bucket": ("bucket",),
+    "fooling": ("fooling",),
+    "pairwise": ("free text",),
+}
 METRICS: Section = {
     "violation": ("unwaver.metrics.violation:metrics", "tau, tau_…: share of groups that break their relation"),
     "input_format": (

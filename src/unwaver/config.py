@@ -6,20 +6,18 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from unwaver.errors import DataError, UsageError, near
+from unwaver.errors import UsageError
 from unwaver.secrets import (
     KEYS_BELONG,
-    MASK,
     has_credentials,
     learn,
     learn_arguments,
     learn_environment,
-    without_credentials,
 )
 
 
@@ -114,71 +112,6 @@ class Config:
         return Path("runs") / f"{names[:60]}-{self.id}"
 
 
-def config_from(record: Mapping[str, Any], file: Path) -> Config:
-    """The configuration in a run.json, checked: it may have been written by hand."""
-    given = record.get("config")
-    known = {f.name: str(f.type) for f in fields(Config)}
-    if not isinstance(given, dict) or not {"suites", "models"} <= set(given):
-        raise DataError("it holds no configuration of a run", file=file, hint="give a run.json of this version")
-    for name, value in given.items():
-        if name not in known:
-            raise DataError(f'"config": found {name!r}, which is unknown', file=file, hint=near(name, known))
-        expected, fits = _TYPES[known[name]]
-        if not fits(value) and not (value is None and "None" in known[name]):
-            hint = "correct it, or give the option on the command line and leave --from out"
-            raise DataError(f'"{name}": found {value!r}, expected {expected}', file=file, hint=hint)
-    _learn_again(record, given)
-    try:
-        return Config(**as_options(without_credentials(given)))
-    except UsageError as e:
-        raise DataError(e.message, file=file, hint=e.hint) from None
-
-
-def _learn_again(record: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Folders of earlier versions may hold secrets: they are not shown again."""
-    for texts in (record.get("command"), *given.values()):
-        if isinstance(texts, list):
-            learn_arguments([text for text in texts if isinstance(text, str)])
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(v, str) for v in value)
-
-
-def _is_text_map(value: object) -> bool:
-    return isinstance(value, dict) and _is_texts([*value, *value.values()])
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return _is_whole(value) or isinstance(value, float)
-
-
-# what a run.json may hold for each type of a Config field
-_TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
-    "tuple[str, ...]": ("a list of texts", _is_texts),
-    "Mapping[str, str]": ("texts by name", _is_text_map),
-    "int": ("a whole number", _is_whole),
-    "int | None": ("a whole number", _is_whole),
-    "float": ("a number", _is_number),
-    "float | None": ("a number", _is_number),
-    "bool": ("true or false", lambda v: isinstance(v, bool)),
-    "str": ("a text", lambda v: isinstance(v, str)),
-    "str | None": ("a text", lambda v: isinstance(v, str)),
-    "Literal['violate', 'skip']": ("violate or skip", lambda v: v in ("violate", "skip")),
-    "Literal['exclude', 'keep']": ("exclude or keep", lambda v: v in ("exclude", "keep")),
-}
-
-
-def as_options(config: Config | Mapping[str, Any]) -> dict[str, Any]:
-    values = asdict(config) if isinstance(config, Config) else dict(config)
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-
-
-# options that models or people read as text, so they must be text; a path may be any bytes
 _TEXTS = ("system", "task", "kind", "labels", "columns", "map", "model_args", "writer_args", "lang", "variants")
 
 
@@ -212,7 +145,7 @@ def _check_config(c: Config) -> None:
         raise UsageError(f"unreadable={c.unreadable!r}", hint="known: violate, skip")
     if c.cut not in ("exclude", "keep"):
         raise UsageError(f"cut={c.cut!r}", hint="known: exclude, keep")
-    for option, texts in _named_models(c).items():
+    for option, texts in named_models(c).items():
         if any(map(has_credentials, texts)):
             raise UsageError(f"{option} holds a user name or password", hint=KEYS_BELONG)
 
@@ -238,7 +171,7 @@ def _check_numbers(c: Config) -> None:
         raise UsageError("--replicates is at least 1 and --shots at least 0", hint="leave them out")
 
 
-def _named_models(c: Config) -> dict[str, list[str]]:
+def named_models(c: Config) -> dict[str, list[str]]:
     """Everything that may name a model or where it is, by the option that gives it."""
     return {
         "--model": [*c.models],
@@ -256,10 +189,5 @@ def _learn_secrets(c: Config) -> None:
     learn_environment()
     for args in (c.model_args, c.writer_args):
         learn("", args)
-    named = _named_models(c)
+    named = named_models(c)
     learn_arguments([text for option in ("--model", "--judge", "--agree", "--scorer") for text in named[option]])
-
-
-def is_masked(c: Config) -> bool:
-    """Whether a secret was taken out of it, as in every run.json: it cannot be used again as it is."""
-    return any(MASK in text for texts in _named_models(c).values() for text in texts)

@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from unwaver.errors import UsageError
+from unwaver.paths import STDERR, STDOUT, head, is_stream, same
 from unwaver.secrets import masked
 
-STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-STDERR = ("/dev/stderr", "/dev/fd/2", "/proc/self/fd/2")
 OF_A_RUN = ("run.json", "groups.jsonl", "answers.sqlite", "scores.json", "audit.jsonl", "seen.json")
 _STORE = re.compile(rb"SQLite format 3\0")
 _ANOTHER = "choose another name"
@@ -48,7 +44,6 @@ BEGINNINGS: dict[str, re.Pattern[bytes]] = {
     "study": re.compile(rb'\{\s*"version": \d+,\s*"lines": '),
     "study tables": re.compile(rb"\*\*.*\*\*\n\n\| "),
 }
-_RUN_FORMS = dict(zip(OF_A_RUN, ("run", "groups", "store", "scores", "audit", "seen"), strict=True))
 
 
 def check_output(
@@ -76,19 +71,19 @@ def _check_place(path: Path) -> None:
 
 def _check_written(path: Path, form: str, *, inputs: Iterable[Path], force: bool, option: str) -> None:
     _check_run_files(path, option)
-    head = _head(path)
-    if head is None:
+    beginning = head(path)
+    if beginning is None:
         return
-    if _STORE.match(head):
+    if _STORE.match(beginning):
         raise UsageError(f"{option}: this is a store of answers", file=path, hint=_ANOTHER)
-    ours = BEGINNINGS[form].match(head) is not None
+    ours = BEGINNINGS[form].match(beginning) is not None
     for given in inputs:
-        if _same(path, given):
+        if same(path, given):
             hint = "choose another name: the output would replace its own input"
             raise UsageError(f"{option}: this file is an input of the command", file=path, hint=hint)
-        if head and not ours and given.is_dir() and _is_in(path, given):
+        if beginning and not ours and given.is_dir() and _is_in(path, given):
             raise UsageError(f"{option}: this file is part of the input {given}", file=path, hint=_ANOTHER)
-    if head and not ours and not force:
+    if beginning and not ours and not force:
         raise UsageError(
             f"{option}: this name is taken by a file which unwaver did not write",
             file=path,
@@ -114,61 +109,6 @@ def check_pictures(folder: Path, form: str, *, inputs: Iterable[Path], force: bo
     """Pictures are numbered: 01-tau.png."""
     for path in sorted(folder.glob(f"[0-9][0-9]-*.{form}")) if folder.is_dir() else ():
         check_output(path, form, inputs=inputs, force=force)
-
-
-def check_run(folder: Path, inputs: Iterable[Path]) -> None:
-    """A run may go into any folder whose files it does not replace: its own, or none of these names.
-
-    A folder without run.json may hold what a dry run or a killed run left there.
-    """
-    given = [path for path in inputs if path.is_file()]
-    for name, form in _RUN_FORMS.items():
-        path = folder / name
-        head = _head(path)
-        if head is None:
-            continue
-        if any(_same(path, one) for one in given):
-            hint = "choose another --out: the output would replace its own input"
-            raise UsageError(f"the run would write {name}, which is an input of the command", file=path, hint=hint)
-        if head and not (folder / "run.json").exists() and not BEGINNINGS[form].match(head):
-            hint = "choose another --out, or move that file away"
-            raise UsageError(f"the run would replace {name}, which unwaver did not write", file=path, hint=hint)
-
-
-def named_files(params: Mapping[str, Any], *, outputs: Iterable[str] = ()) -> list[Path]:
-    """Everything on a command line that is there: mine.csv, bank/mine.csv, entail=hf/FOLDER …"""
-    leave = set(outputs)
-    return [path for name, value in params.items() if name not in leave for path in _paths(value)]
-
-
-def _paths(value: Any) -> Iterator[Path]:
-    if isinstance(value, Mapping):
-        value = [*value, *value.values()]
-    if isinstance(value, list | tuple | set | frozenset):
-        for part in value:
-            yield from _paths(part)
-        return
-    if not isinstance(value, str | Path):
-        return
-    whole = str(value)
-    _, _, after = whole.partition("=")
-    for text in dict.fromkeys(t for t in (whole, after, *re.split(r"[,@]", after or whole)) if t):
-        _, _, below = text.partition("/")  # of bank/FILE, predictions/FILE, hf/FOLDER
-        for candidate in (text, below):
-            with suppress(OSError, ValueError):  # a text that is too long or cannot be a path
-                if candidate and Path(candidate).expanduser().exists():
-                    yield Path(candidate).expanduser()
-
-
-def is_stream(path: Path) -> bool:
-    """Standard output, a device or a pipe: there is nothing to replace."""
-    if str(path) in STDOUT + STDERR:
-        return True
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def write_stream(path: Path, data: bytes) -> None:
@@ -199,7 +139,7 @@ def append(path: Path, text: str) -> None:
 def is_step_summary(path: Path) -> bool:
     """The file that GitHub shows as the summary of a step: others have written there, too."""
     named = os.environ.get("GITHUB_STEP_SUMMARY", "")
-    return bool(named) and (_same(path, Path(named)) or path.resolve() == Path(named).resolve())
+    return bool(named) and (same(path, Path(named)) or path.resolve() == Path(named).resolve())
 
 
 def _check_run_files(path: Path, option: str) -> None:
@@ -211,27 +151,8 @@ def _check_run_files(path: Path, option: str) -> None:
             raise UsageError(f"{option}: this file belongs to a run", file=path, hint=_ANOTHER)
     for ending in _ENDINGS:
         store = real.with_name(real.name.removesuffix(ending))
-        if real.name.endswith(ending) and _STORE.match(_head(store) or b""):
+        if real.name.endswith(ending) and _STORE.match(head(store) or b""):
             raise UsageError(f"{option}: this file belongs to the store {store.name}", file=path, hint=_ANOTHER)
-
-
-def _head(path: Path) -> bytes | None:
-    """The beginning of a file; None where there is none, or where it cannot be read (writing says why)."""
-    try:
-        if not path.is_file():
-            return None
-        with path.open("rb") as file:
-            return file.read(1 << 14)
-    except OSError:
-        return None
-
-
-def _same(one: Path, other: Path) -> bool:
-    """One file, by whatever name: a link, another case, a path through another folder."""
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
 
 
 def _is_in(path: Path, folder: Path) -> bool:

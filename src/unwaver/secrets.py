@@ -15,17 +15,17 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
-import html
 import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from unwaver.secret_forms import LEAST, bounded, forms, halves
 
 MASK = "[key]"
-LEAST = 8  # characters; shorter ones are stand-ins such as "EMPTY"
 LEAST_NAMED = 4  # of what is given as a password
 KEY_VARIABLES = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -71,10 +71,6 @@ _CREDENTIALS = re.compile(r"://[^/?#\s]*@(?!(?:[01]?\.\d+|[01])$)")  # but "http
 _PAIR = re.compile(r"""["']?([A-Za-z][\w.-]*)["']?\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|([^\s"',;&}]+))""")
 _SCHEME = re.compile(r"(?i)(bearer|basic|token|apikey|key|digest)[\s:=]+(\S.*)")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-# what stands for the hidden part of a key
-_GAP = r"(?:[*•●∙·…✱＊#█]+|\.{2,}|[xX]{3,}|_{3,}|-{3,}|\[[^\]\n]{0,24}\]|<[^>\n]{0,24}>|\(\.{3}\))+"
-_STARS = r"(?:[*•●…✱＊█]{1,}|\.{3,}|[xX]{4,})"
-_ENDS = r"(?i:(?:begin|start|end)\w*\s+(?:in|with)\s+[\"'`]?)"
 
 
 class _Known:
@@ -92,11 +88,11 @@ class _Known:
             if secret in self.secrets:
                 return
             self.secrets = (*self.secrets, secret)
-            forms = {form for known in self.secrets for form in _forms(known)}
-            self.forms = tuple(sorted(forms, key=len, reverse=True))
-            self.exact = re.compile("|".join(map(_bounded, self.forms)))
-            halves = "|".join(_halves(known) for known in self.secrets if len(known) >= LEAST)
-            self.echoes = re.compile(halves) if halves else None
+            found = {form for known in self.secrets for form in forms(known)}
+            self.forms = tuple(sorted(found, key=len, reverse=True))
+            self.exact = re.compile("|".join(map(bounded, self.forms)))
+            parts = "|".join(halves(known) for known in self.secrets if len(known) >= LEAST)
+            self.echoes = re.compile(parts) if parts else None
 
 
 _known = _Known()
@@ -330,53 +326,3 @@ def without_credentials(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(without_credentials(part) for part in value)
     return _CREDENTIALS.sub("://", value) if isinstance(value, str) else value
-
-
-# --- how they look ------------------------------------------------------------------------------------------
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """The secret as it may stand in a file: encoded for URLs, JSON, HTML, Markdown, LaTeX, headers."""
-    once = json.dumps(secret)[1:-1]
-    encoded = [quote(secret, safe=""), quote(secret), quote_plus(secret)]
-    plain = [secret, html.escape(secret), html.escape(secret, quote=False), repr(secret)[1:-1]]
-    found = [*plain, *encoded, *(re.sub(r"%..", lambda m: m[0].lower(), e) for e in encoded)]
-    found += [once, json.dumps(secret, ensure_ascii=False)[1:-1], json.dumps(once)[1:-1]]
-    found += [_marked(secret, "|<>&`*_[]\\~!#@:", "&#{};"), re.sub(r"([#$%&_{}])", r"\\\1", secret)]
-    if len(secret) >= LEAST:
-        data = secret.encode("utf-8", "replace")
-        found += [secret.lower(), secret.upper(), data.hex(), *_in_base64(data)]
-    yield from (form for form in dict.fromkeys(found) if len(form) >= min(len(secret), LEAST))
-
-
-def _marked(text: str, marks: str, form: str) -> str:
-    return "".join(form.format(ord(c)) if c in marks else c for c in text)
-
-
-def _in_base64(data: bytes) -> Iterator[str]:
-    """Its part that is the same whatever stands before and after it: in "user:secret", for one."""
-    ways: Iterable[Callable[[bytes], bytes]] = (base64.b64encode, base64.urlsafe_b64encode)
-    for encode in ways:
-        for before, skip in ((0, 0), (1, 2), (2, 3)):
-            whole = encode(bytes(before) + data).decode()
-            yield whole[skip : (before + len(data)) * 8 // 6]
-
-
-def _bounded(form: str) -> str:
-    """Short ones only as words of their own: "1234" is not in "12345"."""
-    escaped = re.escape(form)
-    return escaped if len(form) >= LEAST else rf"(?<!\w){escaped}(?!\w)"
-
-
-def _halves(secret: str) -> str:
-    """Its beginning and end with stars or dots between them, or one of both; more than half of it alone."""
-    size, most = len(secret), max(LEAST, (len(secret) + 1) // 2)
-    begins = "|".join(re.escape(secret[:n]) for n in range(size - 1, 2, -1))
-    last = "|".join(re.escape(secret[-n:]) for n in range(size - 1, 0, -1))
-    ends = "|".join(re.escape(secret[-n:]) for n in range(size - 1, 2, -1))
-    long = "|".join(
-        [re.escape(secret[:n]) for n in range(size - 1, most - 1, -1)]
-        + [re.escape(secret[-n:]) for n in range(size - 1, most - 1, -1)]
-    )
-    parts = [f"(?:{begins}){_GAP}(?:{last})?", f"{_STARS}(?:{ends})", f"{_ENDS}(?:{begins}|{ends})"]
-    return "|".join([*parts, long] if long else parts)

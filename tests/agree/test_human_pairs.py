@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from unwaver.agree import Pair
 from unwaver.agree.comparison import check_same_question, parse_agreement
 from unwaver.agree.human_pairs import JudgedPair, JudgedPairs, _corrected, read_pairs, value_of
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 from unwaver.console import Console
 from unwaver.errors import DataError, UsageError
 from unwaver.metrics.block import block_of

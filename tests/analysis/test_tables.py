@@ -14,7 +14,7 @@ import unwaver
 from unwaver.analysis.series import series
 from unwaver.analysis.split import by_column, by_partial_input, split_scores
 from unwaver.analysis.two_tables import compare_tables
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 from unwaver.errors import DataError, UsageError
 from unwaver.metrics.pareto import consistency_at, front, pareto
 

@@ -17,7 +17,7 @@ import pytest
 
 import unwaver
 from unwaver.answers.columns import as_text, frame_of, texts
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 from unwaver.errors import DataError
 from unwaver.logs.common import field_text as log_text
 from unwaver.metrics.block import block_of

@@ -12,7 +12,7 @@ import pytest
 
 from unwaver.answers.store import Store
 from unwaver.asking.claims import Claims
-from unwaver.asking.purse import sharing
+from unwaver.asking.ledger import sharing
 from unwaver.asking.worker import Worker
 from unwaver.models.fake import open_model
 

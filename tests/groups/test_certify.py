@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unwaver.answers.table import table_of
-from unwaver.groups.certify import Reading, counted, in_play, is_plain, needed, reading_of, standings, verdict
+from unwaver.groups import is_plain
+from unwaver.groups.certify import Reading, counted, in_play, needed, reading_of, standings, verdict
 from unwaver.metrics.score import _bounded
 from unwaver.types import Answer, Group, Item, Score
 

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from unwaver.errors import DataError
 from unwaver.files import Where
-from unwaver.groups import expect_of, group_from_json, group_to_json, with_clusters
+from unwaver.groups import expect_of, group_to_json
+from unwaver.groups.clusters import with_clusters
+from unwaver.groups.from_json import group_from_json
 from unwaver.types import Group, Item
 
 HERE = Where("mine.jsonl", 3)

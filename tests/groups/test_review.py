@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from unwaver.asking.audit import audit, summary
-from unwaver.engine.folder import read_kept, write_audit
+from unwaver.engine.folder import write_audit
+from unwaver.engine.stored import read_kept
 from unwaver.errors import DataError
 from unwaver.groups.certify import Reading
 from unwaver.groups.review import counting, read_sheet, reviewed, sheet, unknown_ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 from unwaver.metrics.block import block_of
 
 

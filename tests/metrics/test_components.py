@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 from unwaver.metrics.score import score_frame
 from unwaver.types import Score
 

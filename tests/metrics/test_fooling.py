@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unwaver
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 from unwaver.metrics import fooling
 from unwaver.metrics.block import block_of
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unwaver
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 
 E, N, C = "entailment", "neutral", "contradiction"
 

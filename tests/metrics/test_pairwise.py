@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import unwaver
 from unwaver.agree import Pair
 from unwaver.agree.comparison import Comparison, chosen, parse_agreement
-from unwaver.answers.table import complete, table_of
+from unwaver.answers.given import complete
+from unwaver.answers.table import table_of
 from unwaver.console import Console
 from unwaver.errors import UsageError
 from unwaver.metrics.block import block_of

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import unwaver
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 from unwaver.errors import DataError
 from unwaver.metrics.score import broken_groups, score_frame
 from unwaver.reports.verdict import verdicts

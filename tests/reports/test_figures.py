@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import unwaver
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 from unwaver.metrics import charts
 from unwaver.metrics.block import block_of
 from unwaver.metrics.meanings.pairwise import correlations

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import unwaver
-from unwaver.answers.table import complete
+from unwaver.answers.given import complete
 from unwaver.meaning import meanings
 from unwaver.metrics.score import broken_groups, score_frame
 from unwaver.reports.explorer import BROKEN, HELD, MISSING, NOT_APPLICABLE, columns

@@ -158,7 +158,7 @@ def test_which_metrics_are_means() -> None:
     """Those that are say of what: its mean is the value. The others say nothing."""
     import polars as pl
 
-    from unwaver.answers.table import complete
+    from unwaver.answers.given import complete
     from unwaver.metrics.block import block_of
     from unwaver.metrics.score import measured
 

@@ -14,7 +14,9 @@ from scipy import stats as scipy_stats
 import unwaver
 from unwaver.errors import UsageError
 from unwaver.files import Where
-from unwaver.groups import group_from_json, group_to_json, share_items, with_clusters
+from unwaver.groups import group_to_json
+from unwaver.groups.clusters import share_items, with_clusters
+from unwaver.groups.from_json import group_from_json
 from unwaver.stats import binomial, estimate
 from unwaver.stats.paired import difference
 from unwaver.stats.units import components, count_units, disjoint_groups, item_draws, merged

@@ -13,7 +13,7 @@ from unwaver.asking.paraphraser import clean
 from unwaver.config import Config
 from unwaver.engine import prepare
 from unwaver.engine.build_groups import build
-from unwaver.engine.folder import read_groups, read_groups_file
+from unwaver.engine.stored import read_groups, read_groups_file
 from unwaver.errors import DataError, UnwaverError, UsageError
 from unwaver.groups.certify import Reading, standings
 from unwaver.suites import built, own

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import unwaver
-from unwaver.engine.folder import read_groups
+from unwaver.engine.stored import read_groups
 from unwaver.errors import DataError, UsageError
 from unwaver.suites import sensitivity
 from unwaver.types import Answer

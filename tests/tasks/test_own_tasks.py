@@ -3,8 +3,8 @@
 import pytest
 
 from unwaver.errors import DataError, UsageError
-from unwaver.tasks import built_in
-from unwaver.tasks.own import open_task, read_tasks
+from unwaver.tasks import built_in, open_task
+from unwaver.tasks.own import read_tasks
 
 GOOD = """
 [mood]

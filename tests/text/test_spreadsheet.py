@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unwaver.files import Where
-from unwaver.groups import group_from_json
+from unwaver.groups.from_json import group_from_json
 from unwaver.groups.review import read_sheet, sheet
 from unwaver.text.spreadsheet import guarded, read, written
 

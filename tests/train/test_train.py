@@ -22,7 +22,7 @@ pytest.importorskip("transformers")
 import tiny_encoder
 
 import unwaver
-from unwaver.engine.folder import read_groups
+from unwaver.engine.stored import read_groups
 from unwaver.errors import ModelError, StoreFull, UsageError
 from unwaver.models.hf import open_model
 from unwaver.models.hf_common import folder_identity

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from unwaver.answers.table import SCHEMA
+from unwaver.answers.schema import SCHEMA
 from unwaver.errors import DataError, UsageError, near
 from unwaver.metrics.block import block_of
 from unwaver.metrics.score import score_frame

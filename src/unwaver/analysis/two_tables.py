@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from unwaver.answers.table import BLOCK
+from unwaver.answers.schema import BLOCK
 from unwaver.errors import DataError
 from unwaver.metrics.block import Block, Metric, block_of
 from unwaver.metrics.paraphrastic import metrics

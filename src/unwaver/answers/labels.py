@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from unwaver.answers.thoughts import is_open, without_thought
+from unwaver.answers.thoughts import MARKS, is_open, without_thought
 
 # Underscores part words, apostrophes do not: "not_entailment" is two words, "isn't" is one.
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -166,7 +166,7 @@ def _cut(text: str) -> _Text:
 
 
 def _read(text: str, known: _Known) -> str | None:
-    after = without_thought(text)
+    after = text if MARKS.isdisjoint(text) else without_thought(text)
     plain = _plain(text if after is None else after)
     if plain in known.exact:
         return known.exact[plain]

@@ -23,7 +23,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from unwaver.checked import is_number
 from unwaver.errors import StoreError, StoreFull
 from unwaver.files import shown
 from unwaver.secrets import masked, masked_echo
@@ -105,6 +104,9 @@ class Store:
     def failures(self, keys: Iterable[str]) -> dict[str, str]:
         rows = self.select("SELECT key, error FROM failures WHERE key IN", keys)
         return {key: str(error) for key, error in rows}
+
+    def has_failures(self) -> bool:
+        return bool(list(self._db.execute("SELECT 1 FROM failures LIMIT 1")))
 
     def put(self, batch: Sequence[tuple[str, Answer]]) -> None:
         """Commit what came back, all of it or nothing. A failed call never replaces an answer."""
@@ -273,6 +275,10 @@ def _numbers(cell: object) -> list[float | None]:
     if not cell:
         return []
     found = json.loads(cell) if isinstance(cell, str) else cell
-    if not isinstance(found, list) or not all(x is None or is_number(x) for x in found):
+    if not isinstance(found, list) or not all(x is None or _is_number(x) for x in found):
         raise TypeError(f"found {shown(found)}, expected a list of numbers")
     return found
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int or (type(value) is float and math.isfinite(value))

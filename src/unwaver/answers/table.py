@@ -1,80 +1,24 @@
-"""Answers as a Polars frame, one row an answer, with one written schema.
+"""Answers as a Polars frame, one row an answer, with one written schema (unwaver.answers.schema).
 
-A table from elsewhere needs only the columns group, kind, role, label and gold; `complete` adds the rest.
-What a label is, is decided here and nowhere else.
+What a label is, is decided here and nowhere else. Tables from elsewhere: unwaver.answers.given.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
-from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 
-from unwaver.answers.columns import (
-    NOWHERE,
-    Origin,
-    as_text,
-    frame_of,
-    label_sets,
-    lists_of_numbers,
-    numbers,
-    read_parquet,
-    texts,
-    truths,
-    wholes,
-)
-from unwaver.answers.extract import reader as text_reader
 from unwaver.answers.labels import is_settled, read_labels
-from unwaver.answers.references import Referenced, accurate_all, contains
-from unwaver.errors import DataError, UsageError, near
-from unwaver.files import Where, read_rows, shown
-from unwaver.groups import KINDS, expect_of
-from unwaver.groups.certify import Reading, counted, is_plain, reading_of
-from unwaver.state import NO_ANSWER, STATUSES, CutMode, Status, is_cut, status_of
-from unwaver.text.rouge import rouge1_of
-from unwaver.types import Answer, Expect, Group, Item
+from unwaver.answers.schema import OPTIONAL, SCHEMA
+from unwaver.groups import is_plain
+from unwaver.groups.certify import Reading, counted, reading_of
+from unwaver.state import NO_ANSWER, CutMode, Status, is_cut, status_of
+from unwaver.types import Answer, Group, Item
 
-SCHEMA: dict[str, Any] = {
-    "suite": pl.String,
-    "task": pl.String,
-    "kind": pl.String,
-    "expect": pl.String,  # same, different, implied, bucket
-    "model": pl.String,
-    "method": pl.String,
-    "group": pl.String,
-    "cluster": pl.String,
-    "item": pl.String,
-    "role": pl.String,  # original, variant, conclusion; test: of the full test set, in no group
-    "replicate": pl.Int64,
-    "label": pl.String,  # null: unreadable, or there is no answer; status says which
-    "gold": pl.List(pl.String),  # the accepted labels; null: not known
-    "right": pl.Float64,  # 1 or 0 where others have judged the answer: wins over gold; null: gold decides
-    "probs": pl.List(pl.Float64),
-    "status": pl.String,  # one of unwaver.state.STATUSES
-    "truncated": pl.Boolean,
-    "weight": pl.Float64,  # of the group, where groups were not drawn evenly; null: none
-}
-# only where a group needs them
-OPTIONAL: dict[str, Any] = {
-    "keep": pl.Int64,  # how many certified variants count
-    "epsilon": pl.Float64,  # an upper limit of the share of wrong variants
-    "text": pl.String,  # what differs between original and variants
-    "embedding_distance": pl.Float64,  # of a variant to its original
-    "sequential": pl.Boolean,  # true: how many groups were asked follows from what was answered
-    "right_by": pl.String,  # how free text was judged: rouge1, contains
-    "units": pl.List(pl.String),  # the original items of the group, where several groups share them
-}
 ROUGE1, CONTAINS = "rouge1", "contains"
-REQUIRED = ("group", "kind", "role", "label")
-ROLES = ("original", "variant", "conclusion", "test")
-_KNOWN_VALUES: Mapping[str, Sequence[str]] = {"role": ROLES, "status": STATUSES, "expect": get_args(Expect)}
-BLOCK = ("suite", "task", "kind", "model", "method")
 
 
 def table_of(
@@ -164,6 +108,11 @@ def _right_texts(
     found: list[float | None] = [None] * len(items)
     ways: list[str | None] = [None] * len(items)
     free = [n for n, item in enumerate(items) if not item.choices and item.accepted]
+    if not free:
+        return found, ways
+    from unwaver.answers.references import Referenced, accurate_all, contains
+    from unwaver.text.rouge import rouge1_of
+
     held = [Referenced(readings[n].label or "", items[n].accepted, items[n].rejected) for n in free]
     for n, answer, near_true in zip(free, held, accurate_all(held, rouge1_of), strict=True):
         ways[n] = ROUGE1 if items[n].rejected else CONTAINS
@@ -184,7 +133,7 @@ def reader(
     `read` says what of a free text is the answer: see unwaver.answers.extract. `cut` is about the models under
     test: what a judge did not finish is never a verdict.
     """
-    extract = text_reader(read)
+    extract = _text_reader(read)
 
     def told(item: Item, replicate: int) -> Reading:
         answer = answers.get((item.id, 0 if item.role == "judge" else replicate))
@@ -195,6 +144,17 @@ def reader(
         return Reading(status) if status in NO_ANSWER else Reading(status, label, probs)
 
     return told
+
+
+def _text_reader(read: str) -> Callable[[str], str | None]:
+    """What of a free text is the answer; labels need none of it."""
+
+    def extract(text: str) -> str | None:
+        from unwaver.answers.extract import reader
+
+        return reader(read)(text)
+
+    return extract
 
 
 def _counted(group: Group, told: Callable[[Item, int], Reading], replicate: int) -> Iterator[tuple[Item, Reading]]:
@@ -294,219 +254,3 @@ def softmax(logs: Sequence[float]) -> list[float] | None:
     weights = [math.exp(x - top) for x in logs]
     total = sum(weights)
     return [w / total for w in weights]
-
-
-def read_table(path: Path) -> pl.DataFrame:
-    """The table in a .parquet, .csv, .tsv, .jsonl or .json file, complete (with what was cut); an empty cell is no
-    value."""
-    if path.suffix == ".parquet":
-        return complete(read_parquet(path), cut=None, origin=Origin(str(path)))
-    rows = read_rows(path, required=REQUIRED)
-    cells = [{name: _cell(name, value, row.where) for name, value in row.cells.items()} for row in rows]
-    if any(isinstance(row.get("gold"), list) for row in cells):
-        for row in cells:
-            gold = row.get("gold")
-            row["gold"] = gold if gold is None or isinstance(gold, list) else [as_text(gold)]
-    return complete(frame_of(cells), cut=None, origin=Origin(str(path), [row.where.line for row in rows]))
-
-
-def _cell(name: str, value: Any, where: Where) -> Any:
-    """A value of the column `name`: a list where one is meant, None where it is empty, else as it is."""
-    if value is None or value == "":
-        return None
-    if name in ("probs", "gold") and isinstance(value, str) and value.startswith("["):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(value)
-    if name == "gold" and isinstance(value, list) and not _is_nested(value):
-        return [as_text(v) for v in value if v is not None]
-    expected = _expected_cell(name, value)
-    if expected is None:
-        return value
-    raise where.error(f'column "{name}": found {shown(value)}, expected {expected}', "correct it")
-
-
-def _is_nested(value: Any) -> bool:
-    inner = value if isinstance(value, list) else ()
-    return isinstance(value, dict) or any(isinstance(v, dict | list) for v in inner)
-
-
-def _expected_cell(name: str, value: Any) -> str | None:
-    """What the column expects, where this value is not it."""
-    if name == "probs" and not isinstance(value, list):
-        return "a list of numbers: [0.9, 0.1]"
-    if name == "gold" and _is_nested(value):
-        return 'a label, or a list of labels: ["a", "b"]'
-    if name in _SCALAR and isinstance(value, dict | list):
-        return "text or a number"
-    return None
-
-
-def complete(table: Any, cut: CutMode | None = "exclude", origin: Origin = NOWHERE) -> pl.DataFrame:
-    """A table from elsewhere with every column of SCHEMA: a frame of Polars or pandas, or columns, or rows.
-
-    `gold` may be one label or a list of accepted ones; numbers serve as labels. A missing label is
-    unreadable unless a `status` column says otherwise. Where that says that there is no answer, a label counts
-    for nothing; `cut`: "keep" takes answers that were cut as they are, None leaves that to who comes next.
-    Every column gets its type; a value that cannot have it is an error with its row.
-    """
-    frame = _frame(table)
-    missing = [c for c in REQUIRED if c not in frame.columns]
-    if missing:
-        raise origin.error(
-            f"the table has no column {', '.join(missing)}",
-            f"it needs group, kind, role, label and gold; found: {', '.join(frame.columns)}",
-        )
-    if not frame.height:
-        raise origin.error("the table is empty", "it needs one row for each answer")
-    has_clusters = "cluster" in frame.columns and frame["cluster"].null_count() < frame.height
-    frame = frame.drop("units", strict=False)  # a column of that name in a foreign table is another thing
-    frame = frame.with_columns(pl.lit(None).alias(n) for n in SCHEMA if n not in frame.columns)
-    frame = frame.with_columns(_typed(frame[n], origin) for n in frame.columns if n in _TYPES)
-    for name in ("group", "kind", "role"):
-        _check_filled(frame[name], origin)
-    unreadable = pl.when(pl.col("label").is_null()).then(pl.lit("unreadable")).otherwise(pl.lit("answered"))
-    frame = frame.with_columns(
-        *(pl.col(n).fill_null(pl.lit(value)) for n, value in _DEFAULTS.items()),
-        cluster=_clusters(frame),
-        status=pl.coalesce(pl.col("status"), unreadable),
-        replicate=_replicates(frame["replicate"], origin),
-        expect=_expected(frame, origin),
-    )
-    for name, known in _KNOWN_VALUES.items():
-        _check_known(frame[name], known, origin)
-    foreign = [n for n in frame.columns if n.startswith(_MADE) and not _is_made(n, frame.schema[n])]
-    frame = frame.drop(foreign)
-    return _without_answer(frame if has_clusters else _with_units(frame), cut)
-
-
-def _without_answer(frame: pl.DataFrame, cut: CutMode | None) -> pl.DataFrame:
-    """Rows without an answer have no label and are neither right nor wrong."""
-    if cut not in ("exclude", "keep", None):
-        raise UsageError(f"cut={cut!r}", hint="known: exclude, keep")
-    status = pl.col("status")
-    if cut == "keep":
-        nothing = pl.col("label").is_null() & pl.col("right").is_null()
-        kept = pl.when(nothing).then(pl.lit("unreadable")).otherwise(pl.lit("cut_read"))
-        frame = frame.with_columns(status=pl.when(status == "cut").then(kept).otherwise(status))
-    lacking = sorted(NO_ANSWER - ({"cut"} if cut is None else set()))
-    if not frame["status"].is_in(lacking).any():
-        return frame
-    is_answer = ~status.is_in(lacking)
-    return frame.with_columns(
-        pl.when(is_answer).then(pl.col(name)).alias(name) for name in ("label", "right", "probs")
-    )
-
-
-_DEFAULTS: Mapping[str, Any] = {
-    "suite": "own",
-    "task": "own",
-    "model": "table",
-    "method": "table",
-    "truncated": False,
-    "item": "",
-}
-_TYPES: Mapping[str, Callable[[pl.Series, Origin], pl.Series]] = {
-    **dict.fromkeys(
-        ("suite", "task", "kind", "expect", "model", "method", "item", "role", "label", "status"), texts
-    ),
-    **dict.fromkeys(("text", "right_by"), texts),
-    **dict.fromkeys(("truncated", "sequential"), truths),
-    "gold": label_sets,
-    "right": lambda column, origin: truths(column, origin).cast(pl.Float64),
-    "probs": lists_of_numbers,
-    "weight": partial(numbers, least=0, expected="a number of 0 or more"),
-    "epsilon": partial(numbers, least=0, most=1, expected="a share from 0 to 1"),
-    "embedding_distance": numbers,
-    "replicate": wholes,
-    "keep": partial(wholes, least=1),
-    # numbers stay numbers: a group is called what it is called elsewhere
-    **dict.fromkeys(("group", "cluster"), lambda c, origin: c if c.dtype.is_integer() else texts(c, origin)),
-}
-_SCALAR = {*SCHEMA, *OPTIONAL} - {"gold", "probs"}
-_MADE = ("agree_", "right_")  # what agreements and scorers add to a table of unwaver's own
-
-
-def _is_made(name: str, dtype: Any) -> bool:
-    if name.startswith("agree_"):
-        return bool(dtype == pl.List(pl.Float64))
-    return name in OPTIONAL or bool(dtype == pl.Float64)
-
-
-def _typed(column: pl.Series, origin: Origin) -> pl.Series:
-    return _TYPES[column.name](column, origin).alias(column.name)
-
-
-def _check_filled(column: pl.Series, origin: Origin) -> None:
-    empty = column.is_null()
-    if column.dtype == pl.String:
-        empty = empty | (column == "")
-    if empty.any():
-        message = f'column "{column.name}": found nothing, expected a value'
-        raise origin.error(message, "fill the cell or drop the row", int(empty.arg_max() or 0))
-
-
-def _check_known(column: pl.Series, known: Sequence[str], origin: Origin) -> None:
-    strange = ~column.is_in(list(known))
-    if strange.any():
-        row = int(strange.arg_max() or 0)
-        message = f'column "{column.name}": found {shown(column[row])}, expected {", ".join(known)}'
-        raise origin.error(message, near(str(column[row]), known), row)
-
-
-def _clusters(frame: pl.DataFrame) -> pl.Series:
-    """A group without a cluster stands alone."""
-    group, cluster = frame["group"], frame["cluster"]
-    if cluster.null_count() == len(cluster):
-        return group
-    if cluster.null_count():
-        group, cluster = group.cast(pl.String), cluster.cast(pl.String)
-    return pl.select(pl.coalesce(cluster, group)).to_series()
-
-
-def _replicates(column: pl.Series, origin: Origin) -> pl.Series:
-    if 0 < column.null_count() < len(column):
-        message = 'column "replicate": found nothing, expected a whole number of 0 or more'
-        raise origin.error(message, "number the repeats of a wording 0, 1 …", int(column.is_null().arg_max() or 0))
-    return column.fill_null(0)
-
-
-def _expected(frame: pl.DataFrame, origin: Origin) -> pl.Series:
-    """What each row says, or else its kind."""
-    kinds = {k: expect_of(str(k)) for k in frame["kind"].unique().to_list()}
-    usual = frame["kind"].replace_strict(kinds, return_dtype=pl.String)
-    expect = pl.select(pl.coalesce(frame["expect"], usual)).to_series()
-    if expect.null_count():
-        row = int(expect.is_null().arg_max() or 0)
-        kind = str(frame["kind"][row])
-        message = f'kind "{kind}" is not known, so a column "expect" is needed: {", ".join(get_args(Expect))}'
-        raise origin.error(message, near(kind, KINDS), row if "expect" in frame.columns and origin.lines else None)
-    return expect
-
-
-def _with_units(frame: pl.DataFrame) -> pl.DataFrame:
-    """Where groups have several originals and name no cluster, what is independent are these items."""
-    block = [*BLOCK, "group"]
-    of_several = (pl.col("expect") == "implied") & (pl.col("role") == "original") & (pl.col("item") != "")
-    originals = frame.filter(of_several)
-    found = originals.group_by(block).agg(units=pl.col("item").unique(maintain_order=True))
-    if not (found["units"].list.len() > 1).any():
-        return frame
-    return frame.join(found, on=block, how="left", maintain_order="left")
-
-
-def _frame(table: Any) -> pl.DataFrame:
-    if isinstance(table, pl.DataFrame):
-        return table
-    if isinstance(table, pl.LazyFrame):
-        return table.collect()
-    if isinstance(table, Mapping) or (isinstance(table, Iterable) and not hasattr(table, "columns")):
-        try:
-            rows = table if isinstance(table, Mapping) else list(table)
-            return pl.DataFrame(rows, infer_schema_length=None)
-        except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as e:
-            first_line = str(e).split("\n", 1)[0]
-            hint = "give each column values of one type, and all columns the same length"
-            raise DataError(f"not a table: {first_line}", hint=hint) from None
-    if hasattr(table, "columns"):  # pandas, without its PyArrow
-        return pl.DataFrame({str(c): table[c].to_list() for c in table.columns}, strict=False)
-    raise DataError(f"a {type(table).__name__} is not a table", hint="give a Polars or pandas frame, or rows")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+MARKS = frozenset("<[◁")  # a text without these holds no thought
 _NAMES = r"(?:seed:|antml:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad)"
 _OPEN = re.compile(
     rf"<{_NAMES}>|\[think\]|◁think▷|<\|(?:begin_of_thought|thinking|start_thinking)\|>|"

@@ -17,10 +17,10 @@ from uuid import uuid4
 
 from unwaver.answers.store import Store
 from unwaver.asking.claims import Claims
-from unwaver.asking.purse import Budget, Ledger, Purse, Spent
+from unwaver.asking.ledger import Ledger
+from unwaver.asking.purse import Budget, Purse, Spent
 from unwaver.console import Progress
-from unwaver.models.parts import Parts
-from unwaver.models.ways import way_of
+from unwaver.models.parts import Parts, way_of
 from unwaver.types import Answer, Group, Item, Model, Request
 
 KEY_VERSION = 1

@@ -7,7 +7,8 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from unwaver.groups.certify import WHY, Read, has_candidates, in_play, standings, verdict
+from unwaver.groups import has_candidates
+from unwaver.groups.certify import WHY, Read, in_play, standings, verdict
 from unwaver.metrics.missing import LEAST, in_words
 from unwaver.types import Group, Item
 from unwaver.variants.judges import Judge, refused_by

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Plan, Render, key_maker, make_plan
-from unwaver.config import Config
-from unwaver.groups.certify import Read, Reading, is_plain, needed
+from unwaver.groups import is_plain
+from unwaver.groups.certify import Read, Reading, needed
 from unwaver.models.parts import Parts
 from unwaver.state import CutMode
 from unwaver.types import Answer, Group, Item, Model, Request
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 Answers = dict[tuple[str, int], Answer]  # by item and replicate
 
@@ -187,29 +187,3 @@ def answers_of(keys: Mapping[tuple[str, int], str], store: Store) -> Answers:
     missing = [k for k in set(keys.values()) if k not in found]
     found.update((key, Answer(error=error)) for key, error in store.failures(missing).items())
     return {place: found[key] for place, key in keys.items() if key in found}
-
-
-def frame_of(
-    groups: Sequence[Group],
-    answers: Answers,
-    words: Mapping[tuple[str, str], Sequence[str]],
-    config: Config,
-    *,
-    model: str,
-    method: str,
-    writes: str | None = None,
-) -> pl.DataFrame:
-    from unwaver.answers.table import table_of
-
-    return table_of(
-        groups,
-        answers,
-        words,
-        model=model,
-        method=method,
-        writes=writes,
-        replicates=config.replicates,
-        normalise=config.normalise,
-        read=config.read,
-        cut=config.cut,
-    )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
-from unwaver.models.trained import in_form, seen_groups, trained_of
-from unwaver.suites.select import Selection, shots
-from unwaver.tasks import Form, Task, prompt_of, read_templates, segments_of, with_template
-from unwaver.tasks.own import known, open_task
+from unwaver.models.parts import Parts
+from unwaver.suites.select import Selection
+from unwaver.suites.shots import shots
+from unwaver.tasks import Form, Task, known, open_task, prompt_of, segments_of
 from unwaver.types import Group, Item, Model, Request
 
 
@@ -21,7 +22,11 @@ class Renderer:
         self._selection, self._config = selection, config
         own = {name: task for suite in selection.suites for name, task in suite.tasks.items()}
         self._tasks: Callable[[str], Task] = lambda name: own[name] if name in own else open_task(name)
-        self._templates = read_templates(Path(config.template)) if config.template else {}
+        self._templates: dict[str, dict[str, Any]] = {}
+        if config.template:
+            from unwaver.tasks.templates import read_templates
+
+            self._templates = read_templates(Path(config.template))
         for name in self._templates.keys() - {"*", *own, *known()}:
             hint = near(name, {item.task for group in selection.groups for item in group.items})
             raise UsageError(f"[{name}] in the template is no task", file=config.template, hint=hint)
@@ -29,8 +34,10 @@ class Renderer:
         self._shots: dict[tuple[str, str], list[tuple[Item, str]]] = {}
 
     def __call__(self, item: Item, model: Model) -> Request:
-        trained = trained_of(model)
+        trained = Parts(model).trained
         if trained is not None:
+            from unwaver.models.trained import in_form
+
             item = in_form(item, self._tasks(item.task), trained.form(item.task))
         form = self.form(item)
         reads = model.reads
@@ -53,7 +60,11 @@ class Renderer:
         key = (item.task, item.template)
         if key not in self._forms:
             task = self._tasks(item.task)
-            self._forms[key] = with_template(task.form_of(item), task, self._templates)
+            self._forms[key] = task.form_of(item)
+            if self._templates:
+                from unwaver.tasks.templates import with_template
+
+                self._forms[key] = with_template(self._forms[key], task, self._templates)
         return self._forms[key]
 
     def prompt(self, item: Item, form: Form) -> str:
@@ -68,8 +79,12 @@ class Renderer:
 
     def seen(self, groups: Sequence[Group], model: Model) -> list[str]:
         """The ids of the groups with a text that the model was trained on."""
-        trained = trained_of(model)
-        return [] if trained is None else seen_groups(groups, trained, self._tasks)
+        trained = Parts(model).trained
+        if trained is None:
+            return []
+        from unwaver.models.trained import seen_groups
+
+        return seen_groups(groups, trained, self._tasks)
 
     def words(self, groups: Sequence[Group]) -> dict[tuple[str, str], tuple[str, ...]]:
         """What a language model writes for the labels, by task and template."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from unwaver.models.ways import way_of
+from unwaver.models.parts import way_of
 from unwaver.types import Group, Model
 
 

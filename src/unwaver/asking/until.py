@@ -18,7 +18,7 @@ from unwaver.bars import Decision, until_bar
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError, near
-from unwaver.groups import share_items
+from unwaver.groups.clusters import share_items
 from unwaver.types import Group
 
 if TYPE_CHECKING:
@@ -120,9 +120,20 @@ class Until:
             raise UsageError(f"--until: {case} has no {self._bar.metric}", hint=near(self._bar.metric, usable))
 
     def _frame(self, groups: Sequence[Group], answers: Answers) -> pl.DataFrame:
-        from unwaver.asking.panel import frame_of
+        from unwaver.answers.table import table_of
 
-        return frame_of(groups, answers, self._words, self._config, model="", method="")
+        config = self._config
+        return table_of(
+            groups,
+            answers,
+            self._words,
+            model="",
+            method="",
+            replicates=config.replicates,
+            normalise=config.normalise,
+            read=config.read,
+            cut=config.cut,
+        )
 
     def _measured(self, frame: pl.DataFrame) -> Iterator[Measured]:
         from unwaver.metrics.block import block_of

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unwaver.cli import completion
 from unwaver.cli.options import DEVICE, FORCE, JSON, PATH, SEED
-from unwaver.cli.printing import inputs_of, print_json
-from unwaver.cli.run_verb import console
+from unwaver.cli.printing import console, inputs_of, print_json
 from unwaver.cli.run_verb import pairs as options_from
 from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import UsageError
@@ -69,7 +69,7 @@ def command() -> None:
         "--agree",
         multiple=True,
         metavar="NAME[=MODEL]",
-        shell_complete=completion.names("agreements"),
+        shell_complete=partial(completion.names, "agreements"),
         help="Agreement to validate. Repeatable. [default: all that need no model]",
     ),
     option("--run", "run_path", type=PATH, metavar="DIR", help="Run whose consistency to correct by the result."),

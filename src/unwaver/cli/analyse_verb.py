@@ -354,8 +354,8 @@ _WRITTEN = r'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"run"\s*:'  # how a scores.json b
 
 def _scores(path: Path) -> list[Score]:
     """Of a scores.json, or of anything that can be scored."""
-    from unwaver.engine.folder import read_scores
     from unwaver.engine.load import score
+    from unwaver.engine.stored import read_scores
     from unwaver.logs.common import head
 
     if not path.exists():

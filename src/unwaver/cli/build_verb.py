@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ from unwaver.cli.options import (
     TASK,
     variant_options,
 )
-from unwaver.cli.printing import inputs_of, print_json
-from unwaver.cli.run_verb import console, pairs
+from unwaver.cli.printing import console, inputs_of, print_json
+from unwaver.cli.run_verb import pairs
 from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
         "unwaver run groups.jsonl --model fake/random",
     ),
 )
-@click.argument("variants", nargs=-1, required=True, shell_complete=completion.names("variants"))
+@click.argument("variants", nargs=-1, required=True, shell_complete=partial(completion.names, "variants"))
 @section(
     "Your own file",
     option("--from", "file", required=True, type=PATH, metavar="FILE", help="Table of items."),
@@ -133,7 +134,8 @@ def command(**options: Any) -> None:
 
 def _check_output(config: Config, out: Path, force: bool) -> None:
     from unwaver.errors import UsageError
-    from unwaver.outputs import check_output, is_stream
+    from unwaver.outputs import check_output
+    from unwaver.paths import is_stream
 
     inputs = inputs_of("out", "store")
     check_output(out, "groups", inputs=inputs, force=force)

@@ -102,7 +102,7 @@ def _print(comparison: Comparison, limit: int, console: Console) -> None:
     from rich.text import Text
 
     from unwaver.reports.terminal import print_rows
-    from unwaver.text.safe import safe
+    from unwaver.text.shown import safe
     from unwaver.verdicts.paired_runs import summary
 
     first, second = comparison.first, comparison.second

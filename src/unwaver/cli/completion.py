@@ -10,14 +10,13 @@ adds no space after it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]
 Parts = Mapping[str, Any]  # {"becel": {"snli": {"semantic": {}}}}
 
 
@@ -63,20 +62,16 @@ def metrics(_: click.Context, __: click.Parameter, incomplete: str) -> list[Comp
     return [CompletionItem(name) for name in known_names() if name.startswith(incomplete)]
 
 
-def names(section: str) -> Completer:
-    """Names of one section of the catalogue: names("variants")."""
+def names(section: str, _: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """Names of one section of the catalogue: partial(names, "variants")."""
+    from unwaver import registry
 
-    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        from unwaver import registry
-
-        return [CompletionItem(name) for name in registry.names(section) if name.startswith(incomplete)]
-
-    return complete
+    return [CompletionItem(name) for name in registry.names(section) if name.startswith(incomplete)]
 
 
 def tasks(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
     """Tasks by name, or a task file."""
-    return [_files(incomplete), *names("tasks")(_, __, incomplete)]
+    return [_files(incomplete), *names("tasks", _, __, incomplete)]
 
 
 _WITH_PATHS = ("hf", "predictions", "bow", "embedding", "bertscore", "regression")

@@ -91,7 +91,8 @@ def command(
     from unwaver.bars import parse_bar, short_bar
     from unwaver.engine.folder import write_whole
     from unwaver.errors import UsageError
-    from unwaver.outputs import append, check_output, is_step_summary, is_stream
+    from unwaver.outputs import append, check_output, is_step_summary
+    from unwaver.paths import is_stream
     from unwaver.verdicts import gate_files
     from unwaver.verdicts.gates import gate
 
@@ -140,7 +141,7 @@ def _print(outcome: GateOutcome) -> None:
     from rich.text import Text
 
     from unwaver.reports.terminal import percent, print_rows
-    from unwaver.text.safe import safe
+    from unwaver.text.shown import safe
     from unwaver.verdicts.checks import Check, limits
 
     checks = outcome.checks

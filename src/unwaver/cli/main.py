@@ -166,7 +166,7 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def _fail(error: UnwaverError, code: int, as_json: bool) -> NoReturn:
-    from unwaver.text.safe import safe  # a message may quote what a file or a server says
+    from unwaver.text.shown import safe  # a message may quote what a file or a server says
 
     try:
         if as_json:

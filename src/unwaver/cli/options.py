@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -78,7 +79,7 @@ variant_options = together(
             "judges",
             multiple=True,
             metavar="CERTIFIER",
-            shell_complete=completion.names("judges"),
+            shell_complete=partial(completion.names, "judges"),
             help="Test that a paraphrase must pass: entail=self, entail=hf/PATH, same=hf/PATH@0.8, "
             "distance=0.1:0.9, … Repeatable.",
         ),
@@ -123,7 +124,7 @@ answer_options = together(
             default="auto",
             show_default=True,
             metavar="NAME",
-            shell_complete=completion.names("logs"),
+            shell_complete=partial(completion.names, "logs"),
             help="Format of the files: auto, run, table, lm-eval, inspect, promptfoo, helm or paranlu.",
         ),
         UNREADABLE,
@@ -133,7 +134,7 @@ answer_options = together(
             "--agree",
             multiple=True,
             metavar="NAME",
-            shell_complete=completion.names("agreements"),
+            shell_complete=partial(completion.names, "agreements"),
             help="Free text: how to compare two answers. Repeatable.",
         ),
     ),

@@ -1,4 +1,5 @@
-"""How results leave the program: a table for people, one JSON document for machines."""
+"""How a command speaks: results as a table for people or one JSON document for machines, and, while it works,
+lines and progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -6,11 +7,13 @@ import json
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unwaver.secrets import masked_json
+from unwaver.console import Console
+from unwaver.secrets import masked, masked_json
 
 if TYPE_CHECKING:
     from unwaver.result import Result
@@ -41,7 +44,7 @@ def inputs_of(*outputs: str) -> list[Path]:
     """Files that the command line names, but for these options: what an output must not replace."""
     import click
 
-    from unwaver.outputs import named_files
+    from unwaver.paths import named_files
 
     return named_files(click.get_current_context().params, outputs=outputs)
 
@@ -50,12 +53,12 @@ def emit(result: Result, *, as_json: bool, quiet: bool = False) -> None:
     if as_json:
         print_json(result.document())
         return
-    from rich.console import Console
+    from rich.console import Console as RichConsole
 
     from unwaver.reports.terminal import legend, print_result
-    from unwaver.text.safe import safe
+    from unwaver.text.shown import safe
 
-    console = Console(highlight=False, soft_wrap=False)
+    console = RichConsole(highlight=False, soft_wrap=False)
     print_result(result, console)
     for line in legend(result) if not quiet else ():
         console.print(line, style="dim", markup=False)
@@ -65,3 +68,30 @@ def emit(result: Result, *, as_json: bool, quiet: bool = False) -> None:
     if result.folder and not quiet:
         console.print(f"Run folder: {result.folder}", markup=False, soft_wrap=True)
         console.print(f"Next: unwaver show {result.folder}", markup=False, soft_wrap=True)
+
+
+def console(quiet: bool) -> Console:
+    if quiet:
+        return Console()
+    from rich.console import Console as RichConsole
+
+    stderr = RichConsole(stderr=True, highlight=False)
+    return Console(say=lambda line: stderr.print(masked(line), markup=False), track=_tracker(stderr))
+
+
+def _tracker(stderr: Any) -> Callable[[str, int], Any]:
+    @contextmanager
+    def track(what: str, total: int) -> Iterator[Callable[[int], None]]:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
+            task = bar.add_task(masked(what), total=total)
+            yield lambda done: bar.advance(task, done)
+
+    return track

@@ -72,7 +72,7 @@ def command(
 
     RUN is a run folder, a table or a log of another tool. Several of them go into one report.
     """
-    from unwaver.outputs import is_stream
+    from unwaver.paths import is_stream
     from unwaver.reports.source import read_sources
 
     _check_output(paths, out, form, force)
@@ -119,7 +119,7 @@ def _place(sources: list[Source]) -> Path:
 
 
 def _write_page(sources: list[Source], path: Path, quiet: bool) -> Path:
-    from unwaver.cli.run_verb import console
+    from unwaver.cli.printing import console
     from unwaver.engine.folder import write_whole
     from unwaver.reports.page import page
 

@@ -44,7 +44,8 @@ def command(groups: Path, out: Path, sample: int | None, seed: int) -> None:
     check_output(out, "csv", inputs=[groups])
     if sample is not None and sample < 1:
         raise UsageError(f"--sample is {sample}, expected 1 or more", hint="leave it out for all")
-    from unwaver.engine.folder import GROUPS, read_groups_file, read_kept, write_whole
+    from unwaver.engine.folder import GROUPS, write_whole
+    from unwaver.engine.stored import read_groups_file, read_kept
     from unwaver.groups.review import sheet
 
     path = groups / GROUPS if groups.is_dir() else groups

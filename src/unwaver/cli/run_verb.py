@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +25,11 @@ from unwaver.cli.options import (
     UNREADABLE,
     variant_options,
 )
-from unwaver.cli.printing import emit, print_json
+from unwaver.cli.printing import console, emit
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UnwaverError, UsageError
-from unwaver.secrets import masked
 
 if TYPE_CHECKING:
-    from unwaver.config import Config
-    from unwaver.console import Console
     from unwaver.engine.runs import Outcome
 
 NOT_MET, MISSING_ANSWERS = 1, 3
@@ -117,7 +113,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "--decode",
         multiple=True,
         metavar="NAME",
-        shell_complete=completion.names("decodings"),
+        shell_complete=partial(completion.names, "decodings"),
         help="Decoding: greedy, nucleus, sample or beam. Repeatable; each one is run.",
     ),
     option("--replicates", type=int, default=1, metavar="N", help="Ask each item N times. [default: 1]"),
@@ -151,7 +147,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "--variants",
         multiple=True,
         metavar="A,B",
-        shell_complete=completion.names("variants"),
+        shell_complete=partial(completion.names, "variants"),
         help="Make these variants of the items of your own file; `unwaver list variants` shows the names.",
     ),
 )
@@ -162,7 +158,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "--agree",
         multiple=True,
         metavar="NAME[=MODEL]",
-        shell_complete=completion.names("agreements"),
+        shell_complete=partial(completion.names, "agreements"),
         help="How to compare two answers. Repeatable. [default: exact, normalised]",
     ),
     option(
@@ -170,7 +166,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "scorers",
         multiple=True,
         metavar="NAME=MODEL",
-        shell_complete=completion.names("scorers"),
+        shell_complete=partial(completion.names, "scorers"),
         help="Model that decides whether an answer is right: bleurt=PATH, judge=openai/NAME. Repeatable.",
     ),
     option(
@@ -178,7 +174,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         default="text",
         show_default=True,
         metavar="NAME",
-        shell_complete=completion.names("readers"),
+        shell_complete=partial(completion.names, "readers"),
         help="Part of the text that is the answer: number, last_line, json, …",
     ),
 )
@@ -213,7 +209,9 @@ def command(**options: Any) -> None:
     with_report = not options.pop("no_report") and not as_json
     config, speak = _config(options, from_file), console(quiet or as_json)
     if dry_run:
-        _dry_run(config, speak, as_json)
+        from unwaver.cli.dry_run import print_dry_run
+
+        print_dry_run(config, speak, as_json)
         return
     from unwaver.engine.runs import go
 
@@ -252,7 +250,8 @@ def _report(outcome: Outcome, quiet: bool) -> None:
 
 
 def _config(options: dict[str, Any], from_file: Path | None) -> Any:
-    from unwaver.config import Config, config_from, is_masked
+    from unwaver.config import Config
+    from unwaver.config_record import config_from, is_masked
 
     label_map = pairs(options.pop("label_map"), "--map")
     given = {
@@ -267,7 +266,7 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
         return Config(**given)
     from dataclasses import replace
 
-    from unwaver.engine.folder import read_run
+    from unwaver.engine.stored import read_run
 
     config = config_from(read_run(from_file), from_file)
     changed = _given_by_hand()
@@ -286,64 +285,3 @@ def _given_by_hand() -> list[str]:
     if "label_map" in names:
         names.append("map")
     return [n for n in names if n != "suites" or context.params["suites"]]
-
-
-def console(quiet: bool) -> Console:
-    from unwaver.console import Console
-
-    if quiet:
-        return Console()
-    from rich.console import Console as RichConsole
-
-    stderr = RichConsole(stderr=True, highlight=False)
-    return Console(say=lambda line: stderr.print(masked(line), markup=False), track=_tracker(stderr))
-
-
-def _tracker(stderr: Any) -> Callable[[str, int], Any]:
-    @contextmanager
-    def track(what: str, total: int) -> Iterator[Callable[[int], None]]:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
-            task = bar.add_task(masked(what), total=total)
-            yield lambda done: bar.advance(task, done)
-
-    return track
-
-
-def _dry_run(config: Config, speak: Console, as_json: bool) -> None:
-    from unwaver.engine.forecast import dry_run, total
-    from unwaver.engine.prepare import budget_of
-
-    plan, has_prices = dry_run(config, speak), budget_of(config).has_prices
-    together = total(plan)
-    if as_json:
-        print_json({"version": 1, "dry_run": plan, "total": together})
-        return
-    for entry in plan:
-        click.echo(f"{entry['model']}:")
-        for name in ("groups", "requests", "unique_requests", "already_answered", "tokens"):
-            if entry[name] is not None:
-                bound = "about " if name == "tokens" else "at most "
-                click.echo(f"  {name.replace('_', ' '):<17} {bound * (name in entry['estimated'])}{entry[name]:,}")
-        _say_cost(entry, has_prices and entry["unique_requests"] is not None)
-        if entry["groups_file"]:
-            click.echo(f"  written: {entry['groups_file']}")
-    if len(plan) > 1 and has_prices:
-        click.echo("all together:")
-        _say_cost(together, priced=True)
-
-
-def _say_cost(entry: Mapping[str, Any], priced: bool) -> None:
-    if not priced:
-        return
-    most, expected = entry["cost_at_most"], entry["cost_expected"]
-    click.echo(f"  {'cost':<17} " + ("no limit (max_tokens=none)" if most is None else f"at most {most:,.4f}"))
-    if expected is not None:
-        click.echo(f"  {'':<17} expected {expected:,.4f}, from the answers in the store")

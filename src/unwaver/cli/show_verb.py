@@ -116,7 +116,7 @@ def _show_failed(place: Path, items: set[str] | None, model: str, limit: int, as
         return
     from rich.console import Console
 
-    from unwaver.text.safe import safe
+    from unwaver.text.shown import safe
 
     console = Console(highlight=False)
     for reason in reasons[:limit]:
@@ -164,7 +164,7 @@ def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
     from rich.console import Console
 
     from unwaver.reports.side_by_side import print_group
-    from unwaver.text.safe import safe
+    from unwaver.text.shown import safe
 
     console = Console(highlight=False)
     several = len({model for _, model, _ in found}) > 1
@@ -180,7 +180,7 @@ def _print_remarks(remarks: Sequence[str]) -> None:
     """What a list of groups does not tell."""
     from rich.console import Console
 
-    from unwaver.text.safe import safe
+    from unwaver.text.shown import safe
 
     console = Console(highlight=False)
     for line in remarks:

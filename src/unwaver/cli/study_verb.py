@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from unwaver.cli.options import DATA_DIR, DEVICE, FORCE, JSON, PATH, QUIET
-from unwaver.cli.printing import print_json
-from unwaver.cli.run_verb import console
+from unwaver.cli.printing import console, print_json
 from unwaver.cli.sections import option, section, verb
 
 

@@ -10,8 +10,8 @@ import click
 
 from unwaver.cli import completion
 from unwaver.cli.options import ANTONYMS, DATA_DIR, DEVICE, FORCE, JSON, LANG, PATH, QUIET
-from unwaver.cli.printing import inputs_of, print_json
-from unwaver.cli.run_verb import console, pairs
+from unwaver.cli.printing import console, inputs_of, print_json
+from unwaver.cli.run_verb import pairs
 from unwaver.cli.sections import option, section, verb
 
 if TYPE_CHECKING:

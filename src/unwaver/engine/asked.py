@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker
@@ -13,7 +13,6 @@ from unwaver.asking.failures import Reason, Role, grouped, of_respondents
 from unwaver.asking.panel import Respondent
 from unwaver.engine.prepare import Prepared
 from unwaver.errors import StoreFull
-from unwaver.groups.certify import has_candidates
 from unwaver.types import Group
 
 if TYPE_CHECKING:
@@ -94,32 +93,10 @@ class _Rounds:
         spent.stopped = spent.stopped or written.problem()
 
 
-def certification(
-    prepared: Prepared, asked: Asked, store: Store
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]] | None:
-    """What became of every candidate, and a summary; None where no variant had to be certified."""
-    if not any(has_candidates(group) for group in asked.groups):
-        return None
-    from unwaver.asking.audit import audit, of_groups, summary
-    from unwaver.asking.until import by_case
-    from unwaver.variants.judges import judges_for
-
-    records: list[dict[str, Any]] = []
-    summaries: list[dict[str, Any]] = []
-    words = prepared.words(asked.groups)
-    for respondent, name in zip(prepared.panel.tested_or_none, prepared.names or [""], strict=True):
-        read = prepared.panel.reads(respondent, store, words)[0]
-        for case, groups in by_case(asked.groups).items():
-            judges = judges_for(groups[0].kind, prepared.config.judges)
-            unfinished = of_groups(asked.unfinished, groups)
-            records += [*audit(groups, read, judges, name), *(u.record(name) for u in unfinished)]
-            if any(has_candidates(group) for group in groups):
-                summaries.append({"model": name, "case": case, **summary(groups, read, unfinished)})
-    return records, summaries
-
-
 def failures(prepared: Prepared, store: Store, consulted: Sequence[tuple[Role, Respondent]] = ()) -> list[Reason]:
     """Why calls failed, of everyone who was asked."""
+    if not store.has_failures():
+        return []
     panel, writer = prepared.panel, prepared.writer
     asked: list[tuple[Role, str, Respondent]] = [
         *(("model", name, r) for name, r in zip(prepared.names, panel.tested, strict=True)),

@@ -15,9 +15,11 @@ from unwaver.asking.failures import in_words
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
-from unwaver.engine.asked import Asked, ask, certification, failures
+from unwaver.engine.asked import Asked, ask, failures
+from unwaver.engine.certification import certification
 from unwaver.engine.prepare import Prepared, prepare_asking
 from unwaver.errors import UsageError
+from unwaver.groups import has_candidates
 from unwaver.types import Group
 from unwaver.variants.judges import SELF, judges_for
 
@@ -38,8 +40,9 @@ def build(config: Config, out: Path, console: Console | None = None) -> Built:
         place = Path(config.store or out.with_suffix(".sqlite")) if asks else Path(":memory:")
         store = opened.enter_context(closing(Store(place)))
         asked = _ask(prepared, store) if asks else Asked(prepared.groups)
-        records, summaries = certification(prepared, asked, store) or (None, [])
-    if records is not None:
+        certified = any(has_candidates(group) for group in asked.groups)
+        records, summaries = certification(prepared, asked, store) if certified else ([], [])
+    if certified:
         folder.write_audit(out.parent, records)
     folder.write_whole(out, folder.groups_text(asked.groups))
     return Built(asked.groups, prepared.chosen.selection.notes, summaries)
@@ -62,6 +65,6 @@ def _ask(prepared: Prepared, store: Store) -> Asked:
     for line in in_words(failures(prepared, store)):
         prepared.console.say(line)
     if asker.spent.stopped:
-        hint = "what was answered is kept: give the same command again"
+        hint = "what was answered is kept: run the same command again"
         raise UsageError(f"not all candidates were judged: {asker.spent.stopped}", hint=hint)
     return asked

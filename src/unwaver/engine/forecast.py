@@ -30,7 +30,7 @@ from unwaver.engine.prepare import Prepared, check_place, choose, prepare
 from unwaver.groups import is_free_text
 from unwaver.models.decoding import LONG
 from unwaver.models.limits import most_tokens, token_limit
-from unwaver.models.ways import way_of
+from unwaver.models.parts import Parts, way_of
 from unwaver.types import Answer, Group, Item, Model, Request
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _expected(party: Party, left: Sequence[Request], known: Mapping[str, Answer]
 
 def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, list[str]]:
     """Prompt tokens, counted by the model's own tokeniser or else estimated at four characters each."""
-    if count := getattr(model, "count_tokens", None):
+    if count := Parts(model).count_tokens:
         return count(requests), []
     characters = sum(len(r.prompt) + sum(map(len, r.segments)) for r in requests)
     return characters // 4, ["tokens"]

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -14,13 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unwaver import __version__
 from unwaver.answers.store import Asked, Store
 from unwaver.asking.consult import Consult, Enquiry
 from unwaver.asking.failures import Failed, Reason, Role, as_records, from_records, grouped, of_folder
 from unwaver.asking.panel import Answers, answers_of
-from unwaver.config import Config, config_from
-from unwaver.engine import folder
+from unwaver.config import Config
+from unwaver.config_record import config_from
+from unwaver.engine import folder, stored
 from unwaver.errors import DataError, UsageError
 from unwaver.result import Result
 from unwaver.state import CutMode
@@ -98,7 +96,7 @@ def load(
     **log_options: Any,
 ) -> Loaded:
     """The answers of a run folder, of tables or logs, or of a table in memory."""
-    from unwaver.answers.table import complete
+    from unwaver.answers.given import complete
     from unwaver.logs import options_from, read_logs
 
     options = options_from(log_options)
@@ -110,7 +108,7 @@ def load(
         answers, notes = read_logs(paths, options)
     kept = {"cut": cut} if cut == "keep" else {}
     frame = complete(answers, cut or "exclude")
-    return Loaded([frame], run={"versions": versions(), **kept, **({"notes": notes} if notes else {})})
+    return Loaded([frame], run={"versions": folder.versions(), **kept, **({"notes": notes} if notes else {})})
 
 
 def _paths(answers: Any) -> list[Path]:
@@ -156,32 +154,25 @@ def load_run(
     with answers that were cut."""
     from unwaver.engine.road import Evidence, rated
 
-    record = folder.read_run(place)
+    record = stored.read_run(place)
     config = config_from(record, place / folder.RUN)
     config = replace(config, cut=cut or config.cut)
-    groups = folder.read_groups(place)
+    groups = stored.read_groups(place)
     words: Words = {_task_and_template(name): found for name, found in record["words"].items()}
     if not (place / folder.ANSWERS).exists():
-        raise DataError("the run has no answers", file=place / folder.ANSWERS, hint=folder.INCOMPLETE)
+        raise DataError("the run has no answers", file=place / folder.ANSWERS, hint=stored.INCOMPLETE)
     with closing(Store(place / folder.ANSWERS, read_only=True)) as store:
         linked = store.linked()
         failures = as_records(_failures(linked, record, config, store))
         said = _said(linked, len(record["models"]), store)
-    tested = _tested(record, said, folder.read_seen(place))
+    tested = _tested(record, said, stored.read_seen(place))
     if review:
         tested = [replace(one, groups=_without(groups, review, one.answers, words, config)) for one in tested]
     agreements = _agreements(agree, config, groups, place)
     evidence = Evidence(config, groups, words, tested, agreements, _scorers(config), record.get("until"))
     table = rated(evidence, _reading(said[-1], place))
     record |= {"failures": failures, "agreements": table.agreements, "scorers": table.scorers}
-    return Loaded(table.frames, groups, shown_record(record, config, place), config, place)
-
-
-def shown_record(record: Mapping[str, Any], config: Config, place: Path) -> dict[str, Any]:
-    """What a result tells of its run."""
-    shown = {name: value for name, value in record.items() if name not in ("words", "version")}
-    kept = {"cut": config.cut} if config.cut == "keep" else {}
-    return {**shown, **kept, "folder": str(place)}
+    return Loaded(table.frames, groups, folder.shown_record(record, config, place), config, place)
 
 
 def _task_and_template(name: str) -> tuple[str, str]:
@@ -248,7 +239,7 @@ def _failures(linked: Sequence[Asked], record: Mapping[str, Any], config: Config
 
 def failed_calls(place: Path) -> list[Failed]:
     """Every call of a run folder that failed."""
-    record = folder.read_run(place)
+    record = stored.read_run(place)
     config = config_from(record, place / folder.RUN)
     with closing(Store(place / folder.ANSWERS, read_only=True)) as store:
         return of_folder(store.linked(), asked_by_number(record, config), store)
@@ -284,12 +275,3 @@ def _without(
         raise DataError(f"{len(strange):,} of its ids are not in this run: {strange[0]} …", file=review, hint=hint)
     told = reader(answers, words, config.normalise, cut=config.cut)
     return reviewed(counting(groups, verdicts, lambda item: told(item, 0)), verdicts)
-
-
-def versions() -> dict[str, str]:
-    """Versions of what a number may depend on; libraries only where they were used."""
-    found: dict[str, str] = {}
-    for name in ("numpy", "polars", "scipy", "torch", "transformers", "tokenizers", "httpx"):
-        if name in sys.modules:
-            found[name] = str(getattr(sys.modules[name], "__version__", "?"))
-    return {"unwaver": __version__, "python": platform.python_version(), **found}

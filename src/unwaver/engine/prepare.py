@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unwaver.asking.panel import Panel, Respondent, check_requests
+from unwaver.asking.panel import Panel, Respondent
 from unwaver.asking.purse import Budget
 from unwaver.asking.render import Renderer
 from unwaver.config import Config
@@ -21,6 +21,7 @@ from unwaver.console import Console
 from unwaver.errors import DataError, UsageError
 from unwaver.groups import is_free_text
 from unwaver.models import open_judge, open_models, open_writer
+from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection, select
 from unwaver.types import Group, Model
 
@@ -91,7 +92,7 @@ class Prepared:
     def method_of(self, model: Model) -> str:
         """How a model answers, in words: "logprob, 4-shot"."""
         parts = [model.method]
-        if way := getattr(model, "decoding", ""):
+        if way := Parts(model).decoding:
             parts.append(way)
         if "prompt" in model.reads and self.config.shots:
             parts.append(f"{self.config.shots}-shot")
@@ -101,8 +102,8 @@ class Prepared:
 
     def writes(self, model: Model) -> str | None:
         """The method of free text, where it is another."""
-        writer = getattr(model, "writer", None)
-        return None if writer is None else self.method_of(writer)
+        twin = Parts(model).free_text
+        return None if twin is None else self.method_of(twin)
 
     def reviewed(self, groups: Sequence[Group]) -> Sequence[Group]:
         return reviewed(groups, self.chosen.review, self.config)
@@ -130,7 +131,10 @@ def prepare(config: Config, console: Console | None = None, models: Sequence[str
         reader(config.read)
     budget_of(config)
     prepared = prepare_asking(config, console, given)
-    prepared = _with_consulted(prepared)
+    if config.agree or config.scorers or any(map(is_free_text, prepared.groups)):
+        from unwaver.engine.consulted import with_consulted
+
+        prepared = with_consulted(prepared)
     prepared = replace(prepared, until=_until(prepared))
     if config.max_cost is not None:
         from unwaver.engine.forecast import check_costs
@@ -156,7 +160,8 @@ def prepare_asking(config: Config, console: Console | None, models: Sequence[str
 
 
 def check_place(config: Config) -> None:
-    from unwaver.outputs import check_run, named_files
+    from unwaver.engine.folder import check_run
+    from unwaver.paths import named_files
 
     check_run(config.folder, named_files({name: getattr(config, name) for name in _INPUTS}))
 
@@ -170,8 +175,6 @@ def budget_of(config: Config) -> Budget:
 
 def choose(config: Config, console: Console) -> Chosen:
     """The groups that the configuration selects, without variants that a person has called wrong."""
-    from unwaver.variants.paraphrase import is_model
-
     selection = select(
         config.suites, _suite_options(config, console), limit=config.limit, sample=config.sample, seed=config.seed
     )
@@ -180,7 +183,7 @@ def choose(config: Config, console: Console) -> Chosen:
         from unwaver.groups.review import read_sheet
 
         verdicts = read_sheet(Path(config.review))
-        if not is_model(config.writer):  # what a model writes is not known yet
+        if not _writes(config):  # what a model writes is not known yet
             _check_review(config.review, verdicts, selection.groups, console)
     return Chosen(selection, reviewed(selection.groups, verdicts, config), verdicts)
 
@@ -245,60 +248,30 @@ def _in_order(config: Config, groups: Sequence[Group]) -> Sequence[Group]:
 def _judges(config: Config, chosen: Chosen) -> dict[str, Model]:
     """The models that certify variants, by the names that items know them by."""
     from unwaver.variants.judges import SELF, judges_for
-    from unwaver.variants.paraphrase import is_model
 
     names = {item.judge for group in chosen.groups for item in group.items if item.judge}
-    if is_model(config.writer):  # what it writes will be judged
+    if _writes(config):  # what it writes will be judged
         kinds = {group.kind for group in chosen.groups}
         names |= {judge.model for kind in kinds for judge in judges_for(kind, config.judges) if judge.model}
         names |= {f"embedding/{config.encoder}"} if config.encoder else set()
     return {name: open_judge(config, name) for name in sorted(names - {SELF})}
 
 
-def _writer(config: Config) -> Respondent | None:
+def _writes(config: Config) -> bool:
+    """Whether a model writes variants."""
+    if config.writer is None:
+        return False
     from unwaver.variants.paraphrase import is_model
 
-    if not is_model(config.writer):
+    return is_model(config.writer)
+
+
+def _writer(config: Config) -> Respondent | None:
+    if not _writes(config):
         return None
     from unwaver.asking.paraphraser import SETTINGS
 
     return Respondent(open_writer(config, SETTINGS))
-
-
-def _with_consulted(prepared: Prepared) -> Prepared:
-    """With the agreements and scorers of free text, their models opened and tried: a missing package or file must
-    not be found at the end."""
-    config, groups = prepared.config, prepared.groups
-    opened: dict[tuple[str, str], Model] = {}
-    agreements: Sequence[Agreement] = ()
-    scorers: Sequence[Scorer] = ()
-    if config.agree or any(map(is_free_text, groups)):
-        from unwaver.agree.comparison import chosen
-
-        agreements = chosen(config.agree, groups)
-        opened |= {("agreement", a.name): model for a in agreements if (model := _tried(config, a)) is not None}
-    if config.scorers:
-        from unwaver.agree.scorers import parse_scorers
-
-        scorers = parse_scorers(config.scorers)
-        for scorer in scorers:
-            opened["scorer", scorer.name] = model = open_judge(config, scorer.model, scorer.options)
-            check_requests(model, [scorer.sample])
-    return replace(prepared, agreements=agreements, scorers=scorers, opened=opened)
-
-
-def _tried(config: Config, agreement: Agreement) -> Model | None:
-    """The model of an agreement, opened; None where it has none."""
-    from unwaver.agree.comparison import SAMPLE
-
-    if agreement.compare is not None:
-        agreement.compare([SAMPLE])
-        return None
-    assert agreement.request is not None
-    texts = {"texts": [""]} if agreement.needs_texts else {}
-    model = open_judge(config, agreement.model, {**agreement.options, **texts})
-    check_requests(model, [agreement.request(SAMPLE)])
-    return model
 
 
 def _until(prepared: Prepared) -> Until | None:

@@ -16,9 +16,10 @@ from unwaver.asking.purse import Spent
 from unwaver.asking.repeats import repeats_note
 from unwaver.engine import folder
 from unwaver.engine.asked import Asked
-from unwaver.engine.load import versions
+from unwaver.engine.folder import versions
 from unwaver.engine.prepare import Prepared
 from unwaver.errors import StoreFull
+from unwaver.models.parts import Parts
 from unwaver.secrets import masked, masked_settings
 from unwaver.types import Group, Model
 
@@ -131,14 +132,17 @@ def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | No
 
 def _notes(prepared: Prepared, groups: Sequence[Group]) -> dict[str, list[str]]:
     """What a reader must know: of how the groups were made, and of repeats that are none."""
-    repeats = [repeats_note(groups, model, prepared.config.replicates) for model in prepared.models]
-    said = zip(prepared.names, repeats, strict=True)
-    return {**prepared.chosen.selection.notes, **{name: [note] for name, note in said if note}}
+    notes, replicates = dict(prepared.chosen.selection.notes), prepared.config.replicates
+    if replicates > 1:
+        for name, model in zip(prepared.names, prepared.models, strict=True):
+            if note := repeats_note(groups, model, replicates):
+                notes[name] = [note]
+    return notes
 
 
 def _model_record(name: str, model: Model) -> dict[str, Any]:
     settings = dict(model.settings)
-    if writer := getattr(model, "writer", None):
-        settings["free_text"] = dict(writer.settings)
+    if twin := Parts(model).free_text:
+        settings["free_text"] = dict(twin.settings)
     shown = masked_settings(settings)
     return {"name": name, "identity": masked(model.identity), "method": model.method, "settings": shown}

@@ -19,6 +19,7 @@ from unwaver.asking.consult import Consult
 from unwaver.asking.panel import Answers
 from unwaver.config import Config
 from unwaver.console import Console
+from unwaver.groups import SEEN_SUFFIX
 from unwaver.metrics.score import score_frame
 from unwaver.types import Group, Score
 
@@ -112,10 +113,8 @@ def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:
     """Groups that the model was trained on are a kind of their own: symmetric -> symmetric_seen."""
     if not seen:
         return frame
-    from unwaver.models.trained import SUFFIX
-
     apart = pl.col("group").is_in(list(seen))
-    return frame.with_columns(kind=pl.when(apart).then(pl.col("kind") + SUFFIX).otherwise(pl.col("kind")))
+    return frame.with_columns(kind=pl.when(apart).then(pl.col("kind") + SEEN_SUFFIX).otherwise(pl.col("kind")))
 
 
 def compared(

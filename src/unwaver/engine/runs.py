@@ -17,13 +17,14 @@ from unwaver.asking.repeats import repeats_note
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
-from unwaver.engine.asked import Asked, ask, certification, failures
+from unwaver.engine.asked import Asked, ask, failures
 from unwaver.engine.at_work import at_work
-from unwaver.engine.load import shown_record
+from unwaver.engine.folder import shown_record
 from unwaver.engine.prepare import Prepared, prepare
 from unwaver.engine.recording import Recording
 from unwaver.engine.road import Evidence, Rated, Tested, rated, scored
 from unwaver.errors import StoreFull
+from unwaver.groups import has_candidates
 from unwaver.models import open_judge
 from unwaver.result import Result
 from unwaver.types import Group, Model
@@ -69,7 +70,7 @@ def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
         asked = ask(prepared, asker)
         evidence = evidence_of(prepared, asked, asker.store)
         seen = {str(number): list(tested.seen) for number, tested in enumerate(evidence.tested)}
-        audit, certified = certification(prepared, asked, asker.store) or (None, [])
+        audit, certified = _certification(prepared, asked, asker.store)
         recording.asked(asked, seen, audit)
         table = rated(evidence, _asking(prepared, asker, recording), prepared.console)
         reasons = failures(prepared, asker.store, recording.consulted)
@@ -78,7 +79,7 @@ def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
         "certification": certified,
         "agreements": table.agreements,
         "scorers": table.scorers,
-        "failures": as_records(reasons),
+        "failures": as_records(reasons) if reasons else [],
         "spent": asdict(asker.spent),
     }
     return _score(evidence, table, recording.finish(came_of_it), place, recording)
@@ -96,6 +97,17 @@ def _score(
         except StoreFull as full:
             record["spent"]["stopped"] = record["spent"]["stopped"] or str(full)
     return Outcome(result, table.frame, evidence.groups)
+
+
+def _certification(
+    prepared: Prepared, asked: Asked, store: Store
+) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]]]:
+    """What became of every candidate, and a summary; None and [] where no variant had to be certified."""
+    if not any(has_candidates(group) for group in asked.groups):
+        return None, []
+    from unwaver.engine.certification import certification
+
+    return certification(prepared, asked, store)
 
 
 def evidence_of(prepared: Prepared, asked: Asked, store: Store) -> Evidence:
@@ -157,7 +169,7 @@ def _stores(prepared: Prepared, place: Path) -> Iterator[tuple[Asker, Recording]
 def _sharing(prepared: Prepared, asker: Asker, shared: Store) -> Iterator[Asker]:
     """The asker, working beside other processes on the store."""
     from unwaver.asking.claims import claiming
-    from unwaver.asking.purse import sharing
+    from unwaver.asking.ledger import sharing
 
     with ExitStack() as opened:
         claims = opened.enter_context(claiming(shared, prepared.console.say))
@@ -175,5 +187,5 @@ def _warn(prepared: Prepared) -> None:
     for model in prepared.models:
         if prompting and "prompt" not in model.reads:
             say(f"{model.name} reads no prompt: {', '.join(prompting)} makes no difference to it")
-        if note := repeats_note(prepared.groups, model, config.replicates):
+        if config.replicates > 1 and (note := repeats_note(prepared.groups, model, config.replicates)):
             say(f"{model.name}: {note}")

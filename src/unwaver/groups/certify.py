@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
+from unwaver.groups import is_plain
 from unwaver.state import NO_ANSWER, Status
 from unwaver.types import Group, Item
 
@@ -47,20 +48,6 @@ def verdict(item: Item, reading: Reading) -> Verdict:
     if item.at_least and score is not None:
         return Verdict(score >= item.at_least, score)
     return Verdict(reading.label in item.accepted, score)
-
-
-def is_plain(group: Group) -> bool:
-    """Every item counts: nobody judges, and all variants are kept."""
-    return group.kind != "fooling" and not has_candidates(group)
-
-
-def has_candidates(group: Group) -> bool:
-    """Whether there is anything to certify: a judge, a review, or a limit to what is kept."""
-    return group.keep is not None or any(_is_judged(item) for item in group.items)
-
-
-def _is_judged(item: Item) -> bool:
-    return item.role == "judge" or item.certified is not None
 
 
 def judges_of(group: Group) -> dict[str, list[Item]]:

@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from unwaver.answers import columns
-from unwaver.answers.table import SCHEMA
+from unwaver.answers.schema import SCHEMA
 from unwaver.console import silent
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, Where, decode, read_rows, read_text, shown, whole

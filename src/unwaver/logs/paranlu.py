@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from unwaver.answers.table import SCHEMA, complete
+from unwaver.answers.given import complete
+from unwaver.answers.schema import SCHEMA
 from unwaver.errors import DataError
 from unwaver.files import Where, read_json, read_text, shown, stem
 from unwaver.logs.common import head

@@ -17,7 +17,8 @@ from typing import Any
 import polars as pl
 
 from unwaver.answers.columns import Origin, label_sets, parquet_schema, read_parquet, texts
-from unwaver.answers.table import REQUIRED, read_table
+from unwaver.answers.given import read_table
+from unwaver.answers.schema import REQUIRED
 from unwaver.errors import DataError, near
 from unwaver.files import EXTENSIONS, Row, extension, read_rows, shown, stem
 from unwaver.logs.common import LogOptions, as_table, bucket_names, field_text, head, lookup

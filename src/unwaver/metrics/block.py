@@ -77,6 +77,11 @@ class Block:
         return np.asarray(~np.logical_or.reduce([getattr(self, name) for name in MISSING]))
 
     @property
+    def is_free_text(self) -> bool:
+        """Whether answers are texts that were compared or rated."""
+        return bool(self.agree or self.rated) or self.right_by is not None
+
+    @property
     def missing(self) -> dict[str, int]:
         """How many groups are not scored because an answer is missing, by why: {"failed": 2, "cut": 0 …}."""
         return {name: int(getattr(self, name).sum()) for name in MISSING}

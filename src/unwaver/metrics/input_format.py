@@ -21,6 +21,7 @@ from unwaver.stats import Floats
 from unwaver.types import Figure, Score
 
 THRESHOLDS = (0.9, 0.8, 0.7, 0.6, 0.5)
+EXAMPLES = ("C_S@0.9", "C_S@0.8", "C_S@0.7", "C_S@0.6", "C_S@0.5")
 
 
 def metrics(block: Block) -> Iterator[Metric]:
@@ -111,6 +112,6 @@ MEANINGS = (
         paper=CALM,
         docs="docs/methods.md#metrics",
         of={"theta": r"[01]?\.?\d+"},
-        examples=tuple(f"C_S@{threshold:g}" for threshold in THRESHOLDS),
+        examples=EXAMPLES,
     ),
 )

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from unwaver import registry
-from unwaver.answers.table import BLOCK
+from unwaver.answers.schema import BLOCK
+from unwaver.catalog import ABOUT_ONLY
+from unwaver.groups import SEEN_FLAG, SEEN_SUFFIX
 from unwaver.meaning import family_of
 from unwaver.metrics.block import Block, Metric, block_of
-from unwaver.metrics.fooling_averages import averages
-from unwaver.models.trained import FLAG, SUFFIX
 from unwaver.stats import LEVEL, Estimate, Floats, estimate
 from unwaver.types import Score
 
@@ -31,10 +31,14 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
             flags: tuple[str, ...] = ("constant",)
         else:
             flags = ("identical",) if _identical_in_buckets(block) else ()
-        if block.kind.endswith(SUFFIX):
-            flags = (*flags, FLAG)
+        if block.kind.endswith(SEEN_SUFFIX):
+            flags = (*flags, SEEN_FLAG)
         scores += [replace(s, flags=flags) for s in _scores(block, unreadable, seed)]
-    return [*scores, *averages(blocks, seed)]
+    if any(block.kind == "fooling" for block in blocks):
+        from unwaver.metrics.fooling_averages import averages
+
+        scores += averages(blocks, seed)
+    return scores
 
 
 def partition(frame: pl.DataFrame) -> list[pl.DataFrame]:
@@ -105,8 +109,9 @@ def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
 
 
 def _metrics(block: Block) -> Iterator[Metric]:
+    about = {block.expect, block.kind.partition("_")[0], *(("free text",) if block.is_free_text else ())}
     for name in registry.names("metrics"):
-        for metric in _found(name, block):
+        for metric in _found(name, block) if not about.isdisjoint(ABOUT_ONLY.get(name, about)) else ():
             declared = family_of(metric.name)
             yield metric if metric.better or declared is None else replace(metric, better=declared.better)
 

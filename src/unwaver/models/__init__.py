@@ -7,7 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from unwaver import registry
+import unwaver.registry as registry  # `from unwaver import` would look for a public name first
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
 from unwaver.models.decoding import decoding

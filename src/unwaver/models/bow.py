@@ -25,8 +25,7 @@ from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, show
 from unwaver.models.arrays import NUMBERS, read_arrays
 from unwaver.stats.linear import Linear, fit
 from unwaver.stats.sampling import training_shares
-from unwaver.tasks import Task, fill
-from unwaver.tasks.own import open_task
+from unwaver.tasks import Task, fill, open_task
 from unwaver.types import Answer, Batch, Request
 
 VERSION = 1

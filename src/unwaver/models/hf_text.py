@@ -11,8 +11,8 @@ from unwaver.errors import ModelError
 from unwaver.models.decoding import described, stop_strings
 from unwaver.models.hf_common import check_vocabulary, import_torch, pick_device, pick_dtype
 from unwaver.models.hf_prefix import memory_hint
+from unwaver.models.parts import way_of
 from unwaver.models.pretrained import pretrained
-from unwaver.models.ways import way_of
 from unwaver.types import Batch, Model, Request
 
 Ask = Callable[[Sequence[Request]], Iterator[Batch]]

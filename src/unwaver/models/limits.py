@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unwaver.models.decoding import LONG, SHORT
-from unwaver.models.parts import Parts, Tokens
-from unwaver.models.ways import way_of
+from unwaver.models.parts import Parts, Tokens, way_of
 from unwaver.types import Model, Request
 
 MARGIN = 64  # tokens of the chat format, for each message

@@ -25,8 +25,7 @@ from unwaver.errors import ModelError, UsageError, missing_extra
 from unwaver.models.decoding import before_stop, described, longest, stop_strings
 from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, scored
 from unwaver.models.openai_server import PUBLIC_API, Server, Wait, most_tokens
-from unwaver.models.parts import Meter, Tokens
-from unwaver.models.ways import way_of
+from unwaver.models.parts import Meter, Tokens, way_of
 from unwaver.secrets import (
     KEYS_BELONG,
     is_odd_variable,

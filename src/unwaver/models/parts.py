@@ -8,15 +8,18 @@ This is the only place that looks for them; docs/extending.md lists them for tho
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from unwaver.types import Model, Request
+from unwaver.types import Item, Model, Request
 
 if TYPE_CHECKING:
     from unwaver.models.trained import Trained
 
 Tokens = tuple[int, int | None]  # prompt and answer; None where nothing limits the answer
 Meter = Callable[[int, int | None, bool], bool]
+
+
+AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 class Parts:
@@ -84,3 +87,14 @@ class Parts:
     def trained(self) -> Trained | None:
         """What `unwaver train` has left with the model: tasks, forms, and texts it was trained on."""
         return getattr(self._model, "trained", None)
+
+
+def way_of(model: AnyModel, asked: Request | Item) -> AnyModel:
+    """Who answers: the model itself or, where there are no choices, its free-text twin if it has one.
+
+    A model that picks among labels by their probability writes free text in another way, with other settings.
+    """
+    if asked.choices:
+        return model
+    twin: Any = Parts(model).free_text
+    return model if twin is None else twin

@@ -23,7 +23,6 @@ from unwaver.checked import check, dict_of, fields, list_of, one_of, some, text,
 from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import read_json
 from unwaver.models.arrays import WHOLE, read_arrays
-from unwaver.models.parts import Parts
 from unwaver.tasks import CALM, TARGET, Task
 from unwaver.tasks.calm_layout import calm_fields
 from unwaver.types import Group, Item
@@ -32,7 +31,6 @@ ABOUT, SEEN, HEADS = "unwaver.json", "seen.npz", "heads.safetensors"
 VERSION = 1
 PLAIN = "plain"
 FORMS = (PLAIN, CALM, TARGET)
-SUFFIX, FLAG = "_seen", "seen_in_training"
 _AGAIN = "train it again, or take the whole folder"
 
 Fingerprints = NDArray[np.uint64]
@@ -79,11 +77,6 @@ def what_is_learnt(path: Path) -> bytes:
         return json.dumps([about["tasks"], about.get("heads")], sort_keys=True).encode()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return text
-
-
-def trained_of(model: object) -> Trained | None:
-    found = Parts(model).trained
-    return found if isinstance(found, Trained) else None
 
 
 # --- forms --------------------------------------------------------------------------------------------------

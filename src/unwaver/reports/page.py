@@ -30,7 +30,7 @@ from unwaver.reports.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
 from unwaver.secrets import masked_json
 from unwaver.state import COUNTS
-from unwaver.text.safe import safe
+from unwaver.text.shown import safe
 from unwaver.types import Figure, Score
 
 MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, before the rest is folded away

@@ -23,7 +23,7 @@ def remarks(result: Result) -> list[str]:
         *_about_seen(result),
         *_about_gold(leading),
         *_about_failures(result, leading),
-        *missing.lines(result),
+        *(missing.lines(result) if any(s.cut or s.refused or s.cut_read for s in result.scores) else ()),
         *_about_groups_not_asked(result, leading),
         *_notes(result.run.get("notes", {})),
     ]
@@ -66,7 +66,9 @@ def _about_failures(result: Result, leading: Sequence[Score]) -> list[str]:
         again = " Run the same command again to ask them." if result.folder else ""
         groups = "group" if failed == 1 else "groups"
         lines.append(f"{failed:,} {groups} could not be scored: calls failed.{again}")
-    return lines + in_words(from_records(result.run.get("failures")))
+    if records := result.run.get("failures"):
+        lines += in_words(from_records(records))
+    return lines
 
 
 def _about_groups_not_asked(result: Result, leading: Sequence[Score]) -> list[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from unwaver.text.safe import safe
+from unwaver.text.shown import safe
 from unwaver.types import Group, Item
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from unwaver.reports.source import Source
 from unwaver.reports.terminal import ARROW, chance_of, count_title, percent, shown_scores
 from unwaver.state import COUNTS
-from unwaver.text.safe import safe
+from unwaver.text.shown import safe
 from unwaver.text.spreadsheet import guarded
 from unwaver.types import Score
 

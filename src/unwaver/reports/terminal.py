@@ -9,9 +9,9 @@ from unwaver.meaning import Meaning, context_of, family_of, meaning_of
 from unwaver.reports.remarks import remarks
 from unwaver.result import Result, method_names
 from unwaver.state import COUNTS
-from unwaver.text.safe import safe
 from unwaver.text.shown import p_value as p_value
 from unwaver.text.shown import percent as percent
+from unwaver.text.shown import safe
 from unwaver.types import Score
 
 if TYPE_CHECKING:

@@ -80,9 +80,13 @@ def estimate(
     n = int(counted.sum())
     if n == 0:
         return NOTHING
-    table, units = table[counted], merged(units[counted])
+    table, units = table[counted], units[counted]
+    if units.ndim == 2:
+        units = merged(units)
     if by_weight is not None:
-        return _by_weight(by_weight, counted, units, share, seed, level)
+        from unwaver.stats.by_weight import by_weight as weighted
+
+        return weighted(by_weight, counted, units, share, seed, level)
     rows = np.column_stack([table, np.ones(n)])
     if units.ndim == 2:
         return _by_items(rows, units, reduce or mean, share, seed, level)
@@ -98,7 +102,7 @@ def estimate(
 def _by_clusters(sums: Floats, reduce: Reduce, share: bool, seed: int, level: float, *, alone: bool) -> Estimate:
     """One row of sums for each cluster; `alone`: each of them is one group."""
     units = len(sums)
-    value = _value(reduce, sums.sum(axis=0))
+    value = value_of(reduce, sums.sum(axis=0))
     if value is None:
         return Estimate(None, None, None, units, None)
     if share and (value <= 0.0 or value >= 1.0):
@@ -114,7 +118,7 @@ def _by_clusters(sums: Floats, reduce: Reduce, share: bool, seed: int, level: fl
         if share and not alone and _is_rare(reduce(sums)):
             exact = binomial(value * units, units, level)
             ends = min(ends[0], exact[0]), max(ends[1], exact[1])
-    return _estimate(value, ends, units, "t" if few else "bootstrap", units if share else None, level)
+    return estimate_of(value, ends, units, "t" if few else "bootstrap", units if share else None, level)
 
 
 def _is_rare(each: Floats) -> bool:
@@ -125,7 +129,7 @@ def _is_rare(each: Floats) -> bool:
 
 def _by_items(rows: Floats, units: Ints, reduce: Reduce, share: bool, seed: int, level: float) -> Estimate:
     items, apart = count_units(units), disjoint_groups(units)
-    value = _value(reduce, rows.sum(axis=0))
+    value = value_of(reduce, rows.sum(axis=0))
     if value is None:
         return Estimate(None, None, None, items, None)
     if share and (value <= 0.0 or value >= 1.0):
@@ -138,16 +142,16 @@ def _by_items(rows: Floats, units: Ints, reduce: Reduce, share: bool, seed: int,
         else:
             draws = np.concatenate([reduce(weights @ rows) for weights in item_draws(units, seed)])
             ends, name = stretched(draws, value, items, share, level), "item bootstrap"
-    return _estimate(value, ends, items, name, apart if share else None, level)
+    return estimate_of(value, ends, items, name, apart if share else None, level)
 
 
-def _value(reduce: Reduce, sums: Floats) -> float | None:
+def value_of(reduce: Reduce, sums: Floats) -> float | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         value = float(reduce(sums))
     return None if math.isnan(value) else value
 
 
-def _estimate(
+def estimate_of(
     value: float, ends: tuple[float, float], units: int, name: str, exact: int | None, level: float
 ) -> Estimate:
     """The interval, which holds the value. One without width comes from units that are all the same: a share then
@@ -160,37 +164,6 @@ def _estimate(
     if exact is None:
         return Estimate(value, None, None, units, None)
     return Estimate(value, *binomial(value * exact, exact, level), units, name)
-
-
-def _by_weight(
-    function: Reduce, counted: NDArray[np.bool_], units: Ints, share: bool, seed: int, level: float
-) -> Estimate:
-    number = count_units(units)
-    value = _value(function, counted.astype(np.float64))
-    if value is None or number < FEWEST:
-        return Estimate(value, None, None, number, None)
-
-    def of(weights: Floats) -> float:
-        full = np.zeros(len(counted))
-        full[counted] = weights
-        return float(function(full))
-
-    if number < FEW:
-        items = units if units.ndim == 2 else units[:, None]
-        codes = np.unique(items[items >= 0])
-        without = np.array([of((items != code).all(axis=1).astype(np.float64)) for code in codes])
-        return _estimate(value, t_interval(value, without, False, level), number, "t", None, level)
-    if units.ndim == 2:
-        draws = np.array([of(row) for weights in item_draws(units, seed) for row in weights])
-        return _estimate(
-            value, stretched(draws, value, number, share, level), number, "item bootstrap", None, level
-        )
-    unit = np.unique(units, return_inverse=True)[1]
-    random = np.random.default_rng(seed)
-    drawn = (np.bincount(random.integers(0, number, number), minlength=number)[unit] for _ in range(DRAWS))
-    tail = (1 - level) / 2
-    low, high = np.nanquantile([of(weights.astype(np.float64)) for weights in drawn], [tail, 1 - tail])
-    return _estimate(value, (float(low), float(high)), number, "bootstrap", None, level)
 
 
 def zeros_and_ones(values: Floats) -> bool:

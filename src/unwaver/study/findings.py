@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from unwaver.engine.folder import SCORES, read_scores
+from unwaver.engine.folder import SCORES
 from unwaver.engine.load import load_run
+from unwaver.engine.stored import read_scores
+from unwaver.groups import SEEN_SUFFIX
 from unwaver.meaning import family_of, meaning_of
 from unwaver.metrics.block import block_of
 from unwaver.metrics.score import measured, partition
-from unwaver.models.trained import SUFFIX
 from unwaver.result import Result
 from unwaver.stats import Floats, paired
 from unwaver.stats.paired import holm
@@ -154,7 +155,7 @@ def _lines(models: Sequence[StudyModel]) -> Iterator[SeedMean]:
             seeds=len(values),
             groups=min((s.counted for s in scores if s.value is not None), default=0),
             not_applicable=max(s.not_applicable for s in scores),
-            seen_in_training=kind.endswith(SUFFIX),
+            seen_in_training=kind.endswith(SEEN_SUFFIX),
             constant=sum("constant" in s.flags for s in scores),
             unreadable=max(s.unreadable for s in scores),
         )
@@ -179,7 +180,7 @@ def _tests(base: str, pair: tuple[Condition, Condition], models: Sequence[StudyM
     one, other = _by_case(first), _by_case(second)
     names = [c.setting if pair[0].fraction == pair[1].fraction else f"{c.setting}@{c.fraction:g}" for c in pair]
     for case in one:
-        if case in other and not case[2].endswith(SUFFIX):
+        if case in other and not case[2].endswith(SEEN_SUFFIX):
             found = paired_test(one[case], other[case])
             if found is not None:
                 suite, task, kind, metric = case

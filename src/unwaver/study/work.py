@@ -12,7 +12,7 @@ from typing import Any
 
 from unwaver.config import Config
 from unwaver.console import Console
-from unwaver.engine import folder
+from unwaver.engine import folder, stored
 from unwaver.engine.runs import go
 from unwaver.errors import DataError, StoreFull
 from unwaver.files import read_rows
@@ -156,7 +156,7 @@ def _is_done(place: Path, config: Config, model: Path) -> bool:
     """Scores are there, of this question and of these weights, and nothing was left out."""
     if not (place / folder.SCORES).exists() or not (place / folder.RUN).exists():
         return False
-    record = folder.read_run(place)
+    record = stored.read_run(place)
     same = record.get("id") == config.id and record["models"][0].get("identity") == folder_identity(model)
     return same and not record.get("spent", {}).get("stopped")
 

@@ -15,8 +15,9 @@ from typing import Any
 
 from unwaver.errors import UsageError
 from unwaver.files import Row, read_rows, shown, whole
-from unwaver.groups import with_clusters
-from unwaver.suites.common import check_case, gold, task_fields
+from unwaver.groups.clusters import with_clusters
+from unwaver.suites import check_case
+from unwaver.suites.common import gold, task_fields
 from unwaver.suites.library import Library, library
 from unwaver.tasks import Task, built_in
 from unwaver.types import Group, Item, Suite

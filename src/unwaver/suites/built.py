@@ -10,11 +10,10 @@ from typing import Any
 
 from unwaver import registry
 from unwaver.errors import UsageError, near
-from unwaver.groups import with_clusters
-from unwaver.suites.common import check_case
+from unwaver.groups.clusters import with_clusters
+from unwaver.suites import check_case
 from unwaver.suites.from_table import read_source
-from unwaver.tasks import Task
-from unwaver.tasks.own import known, open_task
+from unwaver.tasks import Task, known, open_task
 from unwaver.text.refused import Refused
 from unwaver.types import Group, Item, Suite
 from unwaver.variants.paraphrase import is_model, shown_writer

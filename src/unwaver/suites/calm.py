@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from unwaver.errors import DataError
 from unwaver.files import EXTENSIONS, Row, extension, read_rows
-from unwaver.suites.common import check_case, is_quoted, read_label
+from unwaver.suites import check_case
+from unwaver.suites.common import is_quoted, read_label
 from unwaver.suites.library import Library, library
 from unwaver.tasks import Task, built_in
 from unwaver.tasks.calm_layout import calm_fields

@@ -1,4 +1,4 @@
-"""What suites share: which case was asked for, and the gold label of a row."""
+"""What suites read from tables: texts, and the gold label of a row."""
 
 from __future__ import annotations
 
@@ -7,23 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from unwaver.errors import UsageError, near
 from unwaver.files import Row, extension, shown
 from unwaver.tasks import Task
-from unwaver.tasks.own import known
 
 NO_GOLD = ("", "-", "-1", "none")  # how sets write that people did not agree, or that the label is secret
-
-
-def check_case(suite: str, cases: Mapping[str, tuple[str, ...]], task: str, kind: str) -> None:
-    """Refuse a task or a kind that the suite does not have, with the reason where there is one."""
-    if task not in cases:
-        raise UsageError(f"{suite} has no task {task}", hint=near(task, cases))
-    if kind in cases[task]:
-        return
-    if task in known():
-        known()[task].check_relation(kind)
-    raise UsageError(f"{suite}/{task} has no {kind}", hint=near(kind, cases[task]))
 
 
 _UNQUOTED = ("mnli", "kornli")  # published as .tsv without csv quoting: a " is a sign like any other

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from unwaver.errors import UsageError, near
 from unwaver.files import Where, shown
-from unwaver.tasks import CALM, OPTIONS, Relation, Task
-from unwaver.tasks.own import known
+from unwaver.tasks import CALM, OPTIONS, Relation, Task, known
 from unwaver.types import Group, Item
 
 

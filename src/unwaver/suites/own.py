@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from unwaver.files import Row, Where, read_rows, shown, stem
-from unwaver.groups import group_from_json, with_clusters
-from unwaver.suites.common import check_case
+from unwaver.groups.clusters import with_clusters
+from unwaver.groups.from_json import group_from_json
+from unwaver.suites import check_case
 from unwaver.suites.fit import fitted
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
-from unwaver.tasks import OPTIONS, Task, plain_task
-from unwaver.tasks.own import known, open_task
+from unwaver.tasks import OPTIONS, Task, known, open_task, plain_task
 from unwaver.types import Group, Item, Suite
 
 Placed = tuple[Group, Where]

@@ -17,8 +17,7 @@ from unwaver.files import Row, Where, missing_column, shown
 from unwaver.groups import KINDS, expect_of
 from unwaver.suites.common import read_label
 from unwaver.suites.fit import fitted
-from unwaver.tasks import Task
-from unwaver.tasks.own import known
+from unwaver.tasks import Task, known
 from unwaver.types import Expect, Group, Item
 
 MOST_LABELS = 20  # more different gold answers than this are taken as free text

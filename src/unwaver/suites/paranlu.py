@@ -17,7 +17,7 @@ from typing import Any
 
 from unwaver.errors import DataError
 from unwaver.files import Row, Where, extension, read_json, read_rows, read_text, shown
-from unwaver.suites.common import check_case
+from unwaver.suites import check_case
 from unwaver.suites.library import Library, library
 from unwaver.tasks import Task, task_named
 from unwaver.types import Group, Item, Role, Suite

@@ -17,7 +17,7 @@ from importlib import resources
 from typing import NamedTuple, TypedDict
 
 from unwaver.groups import expect_of
-from unwaver.suites.common import check_case
+from unwaver.suites import check_case
 from unwaver.tasks import Task, task_named
 from unwaver.tasks.calm_layout import COLON, SIGNS, calm_fields
 from unwaver.types import Group, Item, Role, Suite

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -13,8 +12,7 @@ from typing import Any
 from unwaver import registry
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import EXTENSIONS
-from unwaver.tasks import OPTIONS
-from unwaver.types import Group, Item, Suite
+from unwaver.types import Group, Suite
 
 
 @dataclass(frozen=True)
@@ -148,44 +146,3 @@ def _some(case: Case, limit: int | None, sample: int | None, seed: int) -> list[
     # the pairs of both kinds of a task are the same: the seed does not depend on the kind
     chosen = sorted(Random(f"{seed}/{case.task}").sample(range(len(everything)), min(sample, len(everything))))
     return [everything[i] for i in chosen]
-
-
-def shots(count: int, selection: Selection, task: str, template: str, seed: int) -> list[tuple[Item, str]]:
-    """The same solved examples for all items of a task: labels in turn, never an item under test."""
-    if count == 0:
-        return []
-    groups = [group for group in selection.groups if any(item.task == task for item in group.items)]
-    tested = {_question(item) for group in groups for item in group.items}
-    cases = {(group.suite, group.task) for group in groups}  # paranlu/snli asks items of the task delta-snli
-    free = [
-        replace(item, template=template)
-        for suite in selection.suites
-        for case in suite.cases
-        if case == task or (suite.name, case) in cases
-        for item in suite.examples(case)
-        if item.task == task and (item.template == template or (template in OPTIONS and not item.template))
-        if (len(item.accepted) == 1 or not item.choices) and _question(item) not in tested
-    ]
-    chosen = list(islice(_in_turn(free, seed), count))
-    if len(chosen) < count:
-        raise UsageError(
-            f"--shots {count}: only {len(chosen)} solved examples of {task} are not under test",
-            hint="take fewer, test fewer groups (--limit), or add a train file to the data folder",
-        )
-    return [(item, item.accepted[0]) for item in chosen]
-
-
-def _in_turn(items: Iterable[Item], seed: int) -> Iterator[Item]:
-    by_label: dict[str, list[Item]] = {}
-    for item in items:
-        by_label.setdefault(item.accepted[0], []).append(item)
-    for same in by_label.values():
-        Random(seed).shuffle(same)
-    queues = [by_label[label] for label in sorted(by_label)]
-    for turn in range(max(map(len, queues), default=0)):
-        yield from (queue[turn] for queue in queues if turn < len(queue))
-
-
-def _question(item: Item) -> tuple[str, ...]:
-    """Words alone: published sets repeat their base rows with another case, spacing or question mark."""
-    return tuple(" ".join(re.findall(r"\w+", text.casefold())) for text in item.fields.values())

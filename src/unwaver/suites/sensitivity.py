@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from unwaver.errors import UsageError
 from unwaver.files import EXTENSIONS, Row, extension, read_rows, shown
-from unwaver.suites.common import check_case, is_quoted, read_label
+from unwaver.suites import check_case
+from unwaver.suites.common import is_quoted, read_label
 from unwaver.suites.library import Library, library
 from unwaver.tasks import built_in
 from unwaver.text.refused import Refused

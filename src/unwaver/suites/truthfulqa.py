@@ -21,8 +21,8 @@ from pathlib import Path
 
 from unwaver.errors import UsageError
 from unwaver.files import Row, read_rows, shown
-from unwaver.groups import with_clusters
-from unwaver.suites.common import check_case
+from unwaver.groups.clusters import with_clusters
+from unwaver.suites import check_case
 from unwaver.suites.library import Library, library
 from unwaver.types import Group, Item, Role, Suite
 

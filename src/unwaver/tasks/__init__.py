@@ -6,12 +6,13 @@ import re
 import string
 import tomllib
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from unwaver import registry
 from unwaver.errors import DataError, UsageError, near
 from unwaver.types import Item
 
@@ -63,14 +64,16 @@ class Task:
         """The form of that name, written down or made of the task's own one ("")."""
         if not name:
             return self.form
+        from unwaver.tasks import forms
+
         if name in OPTIONS:
-            return options_form(self, self.form, OPTIONS[name])
+            return forms.options_form(self, self.form, OPTIONS[name])
         if name in self.forms:
             return self.forms[name]
         if name == CALM:
-            return _calm_form(self)
+            return forms.calm_form(self)
         if name == TARGET:
-            return _target_form(self)
+            return forms.target_form(self)
         raise UsageError(f"{self.name} has no form {name}", hint=near(name, {CALM, TARGET, *OPTIONS, *self.forms}))
 
     def check_relation(self, kind: str) -> None:
@@ -96,6 +99,50 @@ def task_named(name: str) -> Task:
     if name not in tasks:
         raise UsageError(f"unknown task {name}", hint=near(name, tasks))
     return tasks[name]
+
+
+def known() -> Mapping[str, Task]:
+    """Tasks that need no file: built in, or of installed packages. Of those, each is read when it is used."""
+    return _Known()
+
+
+class _Known(Mapping[str, Task]):
+    def __getitem__(self, name: str) -> Task:
+        if name in built_in():
+            return built_in()[name]
+        if name not in self:
+            raise KeyError(name)
+        from unwaver.tasks.own import installed
+
+        return installed(name, registry.names("tasks")[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in built_in() or name in registry.names("tasks")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**built_in(), **registry.names("tasks")})
+
+    def __len__(self) -> int:
+        return len(registry.names("tasks"))
+
+
+def open_task(name: str) -> Task:
+    """The task that is meant: "snli", "my.toml" with one task in it, or "my.toml:second"."""
+    if name in known():
+        return known()[name]
+    file, _, wanted = name.partition(":") if ".toml:" in name else (name, "", "")
+    if not file.endswith(".toml"):
+        hint = f"{near(name, known())}; a task of your own is a file: my.toml"
+        raise UsageError(f"unknown task {name!r}", hint=hint)
+    from unwaver.tasks.own import read_tasks
+
+    tasks = read_tasks(Path(file))
+    if wanted and wanted not in tasks:
+        raise DataError(f"there is no task [{wanted}]", file=file, hint=near(wanted, tasks))
+    if not wanted and len(tasks) > 1:
+        hint = f"say which: {file}:{next(iter(tasks))}"
+        raise DataError(f"it has {len(tasks)} tasks: {', '.join(tasks)}", file=file, hint=hint)
+    return tasks[wanted or next(iter(tasks))]
 
 
 def plain_task(name: str, fields: Sequence[str], labels: Sequence[str]) -> Task:
@@ -172,63 +219,7 @@ def _form(entry: Mapping[str, Any], base: Form | None) -> Form:
 # --- forms made of the task's own ---------------------------------------------------------------------------
 
 
-def options_form(task: Task, base: Form, marks: Sequence[str]) -> Form:
-    """The form with a list of options after the question, in the order of the item's choices:
-
-    A. True
-    B. Neither
-    C. False
-    Answer with the letter of the right option.
-    """
-    if not 2 <= len(task.labels) <= len(marks):
-        raise UsageError(
-            f"options need 2 to {len(marks)} labels, {task.name} has {len(task.labels)}",
-            hint="give all items of the task the same labels",
-        )
-    mark = "number" if marks[0] == "1" else "letter"
-    written = task.forms.get("options") if base is task.form else None
-    prompt = written.prompt.replace("{mark}", mark) if written else _with_options(base.prompt, mark)
-    shown = dict(zip(task.labels, base.words, strict=True))
-    return replace(base, prompt=prompt, words=tuple(marks[: len(task.labels)]), options=shown)
-
-
-def _with_options(prompt: str, mark: str) -> str:
-    """The last line stays the last, if it is one like "Answer:"; a line "Answer with Yes or No" goes."""
-    lines = prompt.split("\n")
-    cue = lines.pop() if re.fullmatch(r"[^{}]*[:\uff1a]\s*", lines[-1]) else "Answer:"
-    kept = [line for line in lines if not line.startswith("Answer with ")]
-    return "\n".join([*kept, "{option_list}", f"Answer with the {mark} of the right option.", cue])
-
-
-def _calm_form(task: Task) -> Form:
-    """CALM's format for a task of two fields that has none written down: their names are the indicators."""
-    lines = task.form.prompt.split("\n")
-    texts = [line for line in lines if _FIELD.search(line)]
-    if len(task.fields) != 2 or not all(line.endswith("}") for line in texts):
-        raise UsageError(
-            f"{task.name} has no form calm, and none can be made of its prompt",
-            hint=f"write [{task.name}.forms.calm] with two indicators and a prompt with {{first}} and {{second}}",
-        )
-    return replace(
-        task.form,
-        segments=("{first}", "{second}"),
-        prompt="\n".join(["{first} {second}", *(line for line in lines if line not in texts)]),
-        indicators=tuple(name.replace("_", " ").capitalize() for name in task.fields),
-    )
-
-
-def _target_form(task: Task) -> Form:
-    """Only the segment with the text that variants change, and the lines of the prompt that need no more:
-
-    snli -> ("{hypothesis}",), anli -> ("{hyp1} {hyp2}",)
-    """
-    segments = tuple(s for s in task.form.segments if task.modified in _FIELD.findall(s))
-    known = {name for segment in segments for name in _FIELD.findall(segment)}
-    lines = [line for line in task.form.prompt.split("\n") if set(_FIELD.findall(line)) <= known]
-    return replace(task.form, segments=segments, prompt="\n".join(lines))
-
-
-_FIELD = re.compile(r"\{(\w+)\}")
+FIELD = re.compile(r"\{(\w+)\}")
 
 
 def fill(template: str, fields: Mapping[str, str]) -> str:
@@ -242,57 +233,7 @@ def fill(template: str, fields: Mapping[str, str]) -> str:
             )
         return fields[match[1]]
 
-    return _FIELD.sub(value, template)
-
-
-def read_templates(path: Path) -> dict[str, dict[str, Any]]:
-    """Prompt templates that replace the built-in ones: a .toml with `prompt` and `words` for each task, or a
-    plain text that is the prompt of every task ("*")."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        entries = tomllib.loads(text) if path.suffix == ".toml" else {"*": {"prompt": text.rstrip("\n")}}
-    except (OSError, UnicodeDecodeError) as e:
-        reason = e.strerror if isinstance(e, OSError) else "it is not UTF-8"
-        raise DataError(f"the template cannot be read: {reason}", file=path, hint="check --template") from None
-    except tomllib.TOMLDecodeError as e:
-        line = re.search(r"at line (\d+)", str(e))
-        hint = 'write [task] and below it prompt = "…"'
-        raise DataError(f"no TOML: {e}", file=path, line=int(line[1]) if line else None, hint=hint) from None
-    for name, entry in entries.items():
-        if problem := _template_problem(entry):
-            hint = f'write [{name}] and below it prompt = "…{{field}}…" and words = ["…", "…"]'
-            raise DataError(f"[{name}]: {problem}", file=path, hint=hint)
-    return entries
-
-
-def _template_problem(entry: Any) -> str | None:
-    if not isinstance(entry, dict):
-        return f"found {entry!r}, expected prompt, words and version"
-    if strange := sorted(set(entry) - {"prompt", "words", "version"}):
-        return f"found {', '.join(strange)}, expected prompt, words and version"
-    prompt, words = entry.get("prompt", "{"), entry.get("words", [])
-    if not isinstance(prompt, str) or "{" not in prompt:
-        return f"found prompt {prompt!r}, expected a text with a field of the item: {{text}}"
-    if not isinstance(words, list) or not all(isinstance(w, str) and w.strip() for w in words):
-        return f"found words {words!r}, expected a list of texts"
-    return None
-
-
-def with_template(form: Form, task: Task, templates: Mapping[str, Mapping[str, Any]]) -> Form:
-    """The form with the prompt and words that a template of the user's gives for this task."""
-    entry = templates.get(task.name) or templates.get("*")
-    if not entry:
-        return form
-    if form.options:  # the marks stay: the words of the template are what stands after them
-        return options_form(task, with_template(task.form, task, templates), form.words)
-    words = tuple(entry.get("words", form.words))
-    if len(words) != len(task.labels):
-        raise UsageError(
-            f"the template gives {len(words)} words for the {len(task.labels)} labels of {task.name}",
-            hint="one word for each of: " + ", ".join(task.labels),
-        )
-    prompt = entry.get("prompt", form.prompt).removeprefix("\n")
-    return replace(form, prompt=prompt, words=words, version=str(entry.get("version", "own")))
+    return FIELD.sub(value, template)
 
 
 def segments_of(item: Item, form: Form) -> tuple[str, ...]:

@@ -8,15 +8,15 @@ The entry point of a package (group `unwaver.tasks`) leads to the path of such a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from unwaver import registry
-from unwaver.errors import DataError, UsageError, near
+from unwaver.errors import DataError, near
 from unwaver.files import read_toml
-from unwaver.tasks import Task, built_in, parse_tasks
+from unwaver.tasks import Task, built_in, known, parse_tasks
 
 KEYS = (
     "like",
@@ -39,31 +39,8 @@ _FORM_KEYS = ("prompt", "segments", "words", "version", "indicators")
 _EXAMPLE = 'write [name], and below it fields = ["text"], labels = ["no", "yes"], prompt = "…{text}…"'
 
 
-def known() -> Mapping[str, Task]:
-    """Tasks that need no file: built in, or of installed packages. Of those, each is read when it is used."""
-    return _Known()
-
-
-class _Known(Mapping[str, Task]):
-    def __getitem__(self, name: str) -> Task:
-        if name in built_in():
-            return built_in()[name]
-        if name not in self:
-            raise KeyError(name)
-        return _installed(name, registry.names("tasks")[name])
-
-    def __contains__(self, name: object) -> bool:
-        return name in built_in() or name in registry.names("tasks")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**built_in(), **registry.names("tasks")})
-
-    def __len__(self) -> int:
-        return len(registry.names("tasks"))
-
-
 @cache
-def _installed(name: str, place: str) -> Task:
+def installed(name: str, place: str) -> Task:
     """The task of an installed package; what is wrong with it names the package's entry point."""
     del place  # another entry point is another task
     found = registry.find("tasks", name)
@@ -85,23 +62,6 @@ def _as_toml(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _as_toml(part) for name, part in value.items()}
     return [_as_toml(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def open_task(name: str) -> Task:
-    """The task that is meant: "snli", "my.toml" with one task in it, or "my.toml:second"."""
-    if name in known():
-        return known()[name]
-    file, _, wanted = name.partition(":") if ".toml:" in name else (name, "", "")
-    if not file.endswith(".toml"):
-        hint = f"{near(name, known())}; a task of your own is a file: my.toml"
-        raise UsageError(f"unknown task {name!r}", hint=hint)
-    tasks = read_tasks(Path(file))
-    if wanted and wanted not in tasks:
-        raise DataError(f"there is no task [{wanted}]", file=file, hint=near(wanted, tasks))
-    if not wanted and len(tasks) > 1:
-        hint = f"say which: {file}:{next(iter(tasks))}"
-        raise DataError(f"it has {len(tasks)} tasks: {', '.join(tasks)}", file=file, hint=hint)
-    return tasks[wanted or next(iter(tasks))]
 
 
 def read_tasks(path: Path) -> Mapping[str, Task]:

@@ -1,6 +1,10 @@
-"""Numbers as a table shows them."""
+"""Texts and numbers as they are shown: untrusted text cannot steer a terminal, and holds no secret."""
 
 from __future__ import annotations
+
+import re
+
+from unwaver.secrets import masked
 
 
 def percent(value: float | None) -> str:
@@ -11,3 +15,12 @@ def percent(value: float | None) -> str:
 def p_value(p: float | None) -> str:
     """0.0321 -> "0.032", 0.0004 -> "<.001"."""
     return "–" if p is None else "<.001" if p < 0.001 else f"{p:.3f}"
+
+
+# control characters (ANSI sequences begin with one) and those that turn the direction of text
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def safe(text: str) -> str:
+    """Text that cannot steer a terminal and holds no secret: safe("a\\x1b[31mb") -> "a�[31mb"."""
+    return _UNSAFE.sub("�", masked(text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unwaver.models.trained import FLAG
+from unwaver.groups import SEEN_FLAG
 
 
 def card(about: Mapping[str, Any]) -> str:
@@ -79,5 +79,5 @@ def _told(score: Mapping[str, Any] | None) -> str:
     if score is None or score["accuracy"] is None:
         return "–"
     interval = "" if score["low"] is None else f" [{100 * score['low']:.1f} – {100 * score['high']:.1f}]"
-    left_out = f", {score[FLAG]:,} left out as seen" if score.get(FLAG) else ""
+    left_out = f", {score[SEEN_FLAG]:,} left out as seen" if score.get(SEEN_FLAG) else ""
     return f"{100 * score['accuracy']:.1f} %{interval} of {score['items']:,}{left_out}"

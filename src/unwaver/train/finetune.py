@@ -23,11 +23,11 @@ from unwaver import __version__
 from unwaver.console import Progress, Track, silent, untracked
 from unwaver.engine.folder import write_whole
 from unwaver.errors import StoreFull, UsageError
+from unwaver.groups import SEEN_FLAG
 from unwaver.models.hf_common import token_limit
 from unwaver.models.pretrained import pretrained
 from unwaver.models.trained import (
     ABOUT,
-    FLAG,
     SEEN,
     VERSION,
     Fingerprints,
@@ -319,7 +319,7 @@ class _Training:
                 if not items:
                     raise nothing_unseen(part.task)
                 labels = answered(model, part.task, formed(part, items))
-                told = {FLAG: len(part.test.items) - len(items)}
+                told = {SEEN_FLAG: len(part.test.items) - len(items)}
                 found[part.task.name]["test"] = {**accuracy_on(items, labels, part.task), **told}
                 lines += lines_of_test(part.test.items, items, labels, part.task)
         (folder / TEST).unlink(missing_ok=True)

@@ -16,8 +16,7 @@ from unwaver.models.hf_common import import_torch, pick_device
 from unwaver.models.trained import PLAIN, check_form
 from unwaver.suites import paranlu
 from unwaver.suites.library import library
-from unwaver.tasks import CALM, Task
-from unwaver.tasks.own import open_task
+from unwaver.tasks import CALM, Task, open_task
 from unwaver.train.adversarial import check_substitution
 from unwaver.train.base import base_identity, open_base
 from unwaver.train.consistency import checked

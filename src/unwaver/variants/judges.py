@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from unwaver import registry
 from unwaver.errors import UsageError, near
-from unwaver.tasks.own import open_task
+from unwaver.tasks import open_task
 from unwaver.types import Group, Item
 from unwaver.variants.source import Rewrite
 

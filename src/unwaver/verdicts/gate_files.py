@@ -33,7 +33,7 @@ def junit(outcome: GateOutcome) -> str:
 
 def _xml(text: str) -> str:
     """Without what XML cannot hold."""
-    from unwaver.text.safe import safe
+    from unwaver.text.shown import safe
 
     return "".join(c if c not in "\ufffe\uffff" and not "\ud800" <= c <= "\udfff" else "�" for c in safe(text))
 
@@ -55,7 +55,7 @@ def markdown(outcome: GateOutcome) -> str:
 
 def _cell(text: str) -> str:
     """Text of data or models in a Markdown table: nothing in it is markup."""
-    from unwaver.text.safe import safe
+    from unwaver.text.shown import safe
 
     flat = " ".join(safe(text).split())
     return "".join(f"&#{ord(c)};" if c in "|<>&`*_[]\\~!#@:" else c for c in flat)

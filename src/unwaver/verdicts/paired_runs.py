@@ -17,7 +17,7 @@ import polars as pl
 from unwaver.asking.failures import Reason, from_records
 from unwaver.engine.load import load
 from unwaver.errors import DataError, UsageError, near
-from unwaver.groups.certify import is_plain
+from unwaver.groups import is_plain
 from unwaver.meaning import leading_of
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.score import Measured, Unreadable, accuracy_of, broken, measured

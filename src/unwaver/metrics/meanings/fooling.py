@@ -116,6 +116,21 @@ _OF_PAIRS = {
 
 _AT_K = "@k = 1 − C(m − f, k) / C(m, k) for an item with m paraphrases, f of them {}; mean over items"
 
+_OF_PARAPHRASES: list[Meaning] = []
+for _name, (_title, _says, _formula) in _OF_PAIRS.items():
+    for _state, _where in _STATES.items():
+        if _state != "original" or _name == "sigma":
+            _OF_PARAPHRASES.append(
+                Meaning(
+                    f"{_name}_{_state}",
+                    title=f"{_title}, {_state if _state == 'original' else f'{_state} paraphrases'}",
+                    says=f"{_says}. Averaged over {_where}.",
+                    formula=_formula,
+                    paper=SENSITIVITY,
+                    docs=_DOCS,
+                )
+            )
+
 MEANINGS = (
     Meaning(
         "r_r@<k>",
@@ -152,17 +167,5 @@ MEANINGS = (
         of=_K,
         examples=("r_s@1", "r_s@5"),
     ),
-    *[
-        Meaning(
-            f"{name}_{state}",
-            title=f"{title}, {state if state == 'original' else f'{state} paraphrases'}",
-            says=f"{says}. Averaged over {where}.",
-            formula=formula,
-            paper=SENSITIVITY,
-            docs=_DOCS,
-        )
-        for name, (title, says, formula) in _OF_PAIRS.items()
-        for state, where in _STATES.items()
-        if state != "original" or name == "sigma"
-    ],
+    *_OF_PARAPHRASES,
 )

@@ -201,21 +201,24 @@ _OF_LOW = {
     "_joint": "share of answer pairs that do not contradict each other and are accurate",
 }
 
+_OF_CONTRADICTION: list[Meaning] = []
+for _low in LOW:
+    for _meaning in _FAMILY:
+        _OF_CONTRADICTION.append(
+            replace(
+                _meaning.filled({"agreement": _low}),
+                title=_OF_LOW[_meaning.name.removeprefix("Cons_<agreement>")],
+                says=_meaning.says.replace("Mean agreement of", "Mean probability of contradiction between")
+                .replace(", measured by <agreement>", "")
+                .replace("agree by <agreement>", "do not contradict each other")
+                .replace("<agreement>", _low),
+                better="high" if _meaning.name.endswith("_joint") else "low",
+            )
+        )
+
 MEANINGS = (
     *_FAMILY,
-    *[
-        replace(
-            meaning.filled({"agreement": low}),
-            title=_OF_LOW[meaning.name.removeprefix("Cons_<agreement>")],
-            says=meaning.says.replace("Mean agreement of", "Mean probability of contradiction between")
-            .replace(", measured by <agreement>", "")
-            .replace("agree by <agreement>", "do not contradict each other")
-            .replace("<agreement>", low),
-            better="high" if meaning.name.endswith("_joint") else "low",
-        )
-        for low in LOW
-        for meaning in _FAMILY
-    ],
+    *_OF_CONTRADICTION,
     Meaning(
         "accuracy_<scorer>",
         title="accuracy by <scorer>",

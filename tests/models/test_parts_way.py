@@ -12,7 +12,7 @@ from unwaver.asking.repeats import repeats_note
 from unwaver.models.hf_text import apart
 from unwaver.models.limits import most_tokens
 from unwaver.models.openai import open_model
-from unwaver.models.ways import way_of
+from unwaver.models.parts import way_of
 from unwaver.types import Answer, Group, Item, Request
 
 LABELS = Request("t", (), "Is it so?", ("yes", "no"), ("yes", "no"))

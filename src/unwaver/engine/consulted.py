@@ -1,0 +1,39 @@
+"""Who is consulted about free answers: agreements compare them, scorers say whether they are right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from unwaver.agree import Agreement
+from unwaver.agree.comparison import SAMPLE, chosen
+from unwaver.agree.scorers import parse_scorers
+from unwaver.asking.panel import check_requests
+from unwaver.config import Config
+from unwaver.engine.prepare import Prepared
+from unwaver.models import open_judge
+from unwaver.types import Model
+
+
+def with_consulted(prepared: Prepared) -> Prepared:
+    """With the agreements and scorers of free text, their models opened and tried: a missing package or file must
+    not be found at the end."""
+    config = prepared.config
+    agreements = chosen(config.agree, prepared.groups)
+    opened = {("agreement", a.name): model for a in agreements if (model := _tried(config, a)) is not None}
+    scorers = parse_scorers(config.scorers)
+    for scorer in scorers:
+        opened["scorer", scorer.name] = model = open_judge(config, scorer.model, scorer.options)
+        check_requests(model, [scorer.sample])
+    return replace(prepared, agreements=agreements, scorers=scorers, opened=opened)
+
+
+def _tried(config: Config, agreement: Agreement) -> Model | None:
+    """The model of an agreement, opened; None where it has none."""
+    if agreement.compare is not None:
+        agreement.compare([SAMPLE])
+        return None
+    assert agreement.request is not None
+    texts = {"texts": [""]} if agreement.needs_texts else {}
+    model = open_judge(config, agreement.model, {**agreement.options, **texts})
+    check_requests(model, [agreement.request(SAMPLE)])
+    return model

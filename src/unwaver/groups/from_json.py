@@ -1,0 +1,153 @@
+"""Groups as they are read from JSON, with defaults for what is left out; every value is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from unwaver.errors import near
+from unwaver.files import Where, shown
+from unwaver.groups import ALONE, KINDS, VERSION, expect_of
+from unwaver.types import Expect, Group, Item, Role
+
+
+def group_from_json(
+    record: Mapping[str, Any], where: Where, *, suite: str = "own", task: str = "own", kind: str = "semantic"
+) -> Group:
+    """A group from one line of groups.jsonl; all but the items and their texts may be left out.
+
+    {"items": [{"text": "Is it late?"}, {"text": "Is it late now?"}]} on line 3
+      -> Group("own/own/semantic/3", expect="same", items=(original, variant))
+    """
+    if record.get("version", VERSION) != VERSION:
+        raise where.error(f'"version": found {shown(record["version"])}, expected {VERSION}', "update unwaver")
+    suite, task = _text(record, "suite", suite, where), _text(record, "task", task, where)
+    kind = _text(record, "kind", kind, where)
+    id = _text(record, "id", f"{suite}/{task}/{kind}/{where.line}", where)
+    expect = _expect(record, kind, where)
+    items = record.get("items")
+    if not isinstance(items, list) or not items or (len(items) < 2 and kind not in ALONE and "keep" not in record):
+        raise where.error(
+            f'"items": found {shown(items)}, expected a list of two or more',
+            'write "items": [{"text": "the original"}, {"text": "the variant"}]',
+        )
+    roles = _default_roles(expect, len(items))
+    return Group(
+        id=id,
+        suite=suite,
+        task=task,
+        kind=kind,
+        expect=expect,
+        items=tuple(
+            _item(item, f"{id}/{n}", task, role, where)
+            for n, (item, role) in enumerate(zip(items, roles, strict=True))
+        ),
+        cluster=_text(record, "cluster", "", where),
+        tag=_text(record, "tag", "", where),
+        keep=_keep(record, where),
+        epsilon=_share(record, "epsilon", where),
+        units=_texts(record, "units", where),
+    )
+
+
+def _expect(record: Mapping[str, Any], kind: str, where: Where) -> Expect:
+    known: tuple[Expect, ...] = get_args(Expect)
+    found = record.get("expect", expect_of(kind))
+    if found is None:
+        raise where.error(
+            f'kind "{kind}" is not known, so "expect" is needed: {", ".join(known)}', near(kind, KINDS)
+        )
+    for expect in known:
+        if expect == found:
+            return expect
+    raise where.error(
+        f'"expect": found {shown(found)}, expected one of {", ".join(known)}', near(str(found), known)
+    )
+
+
+def _default_roles(expect: Expect, count: int) -> list[Role]:
+    """same, 3 -> original, variant, variant; implied, 3 -> original, original, conclusion."""
+    first: Role = "original"
+    rest: Role = "variant"
+    if expect == "implied":
+        return [*[first] * (count - 1), "conclusion"]
+    if expect == "bucket":  # all paraphrases of one problem: the original is not among them
+        return [rest] * count
+    return [first, *[rest] * (count - 1)]
+
+
+def _item(record: Any, id: str, task: str, role: Role, where: Where) -> Item:
+    if not isinstance(record, Mapping):
+        raise where.error(f'"items": found {shown(record)}, expected an object', 'write {"text": "…"}')
+    return Item(
+        id=_text(record, "id", id, where),
+        task=_text(record, "task", task, where),
+        role=_role(record, role, where),
+        fields=_fields(record, where),
+        choices=_texts(record, "choices", where),
+        accepted=_texts(record, "accepted", where),
+        rejected=_texts(record, "rejected", where),
+        template=_text(record, "template", "", where),
+        judge=_text(record, "judge", "", where),
+        about=_text(record, "about", "", where),
+        at_least=_share(record, "at_least", where) or 0.0,
+        certified=_certified(record, where),
+    )
+
+
+def _role(record: Mapping[str, Any], default: Role, where: Where) -> Role:
+    known: tuple[Role, ...] = get_args(Role)
+    found = record.get("role", default)
+    for role in known:
+        if role == found:
+            return role
+    raise where.error(f'"role": found {shown(found)}, expected one of {", ".join(known)}', near(str(found), known))
+
+
+def _fields(record: Mapping[str, Any], where: Where) -> dict[str, str]:
+    fields = record.get("fields")
+    if fields is None and "text" in record:
+        fields = {"text": record["text"]}
+    if not isinstance(fields, Mapping) or not fields or not all(isinstance(f, str) for f in fields.values()):
+        raise where.error(
+            f'"fields": found {shown(fields)}, expected texts by name',
+            'an item needs "text": "…" or "fields": {"premise": "…", "hypothesis": "…"}',
+        )
+    return dict(fields)
+
+
+def _text(record: Mapping[str, Any], key: str, default: str, where: Where) -> str:
+    value = record.get(key, default)
+    if not isinstance(value, str):
+        raise where.error(f'"{key}": found {shown(value)}, expected text', f'write "{key}": "…"')
+    return value
+
+
+def _texts(record: Mapping[str, Any], key: str, where: Where) -> tuple[str, ...]:
+    value = record.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise where.error(f'"{key}": found {shown(value)}, expected a list of texts', f'write "{key}": ["…"]')
+    return tuple(value)
+
+
+def _keep(record: Mapping[str, Any], where: Where) -> int | None:
+    value = record.get("keep")
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise where.error(f'"keep": found {shown(value)}, expected a whole number from 1', "leave it out for all")
+    return value
+
+
+def _share(record: Mapping[str, Any], key: str, where: Where) -> float | None:
+    value = record.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise where.error(f'"{key}": found {shown(value)}, expected a number from 0 to 1', "correct it")
+    return float(value)
+
+
+def _certified(record: Mapping[str, Any], where: Where) -> bool | None:
+    value = record.get("certified")
+    if value is not None and not isinstance(value, bool):
+        raise where.error(f'"certified": found {shown(value)}, expected true or false', "leave it out: unknown")
+    return value
