@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -111,32 +111,18 @@ def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
 def _metrics(block: Block) -> Iterator[Metric]:
     about = {block.expect, block.kind.partition("_")[0], *(("free text",) if block.is_free_text else ())}
     for name in registry.names("metrics"):
-        for metric in _found(name, block) if not about.isdisjoint(ABOUT_ONLY.get(name, about)) else ():
+        if about.isdisjoint(ABOUT_ONLY.get(name, about)):
+            continue
+        built_in = registry.is_built_in("metrics", name)
+        for metric in registry.find("metrics", name)(block) if built_in else _of_package(name, block):
             declared = family_of(metric.name)
             yield metric if metric.better or declared is None else replace(metric, better=declared.better)
 
 
-def _found(name: str, block: Block) -> Iterable[Metric]:
-    """The metrics of one entry of the catalogue. Those of a package are checked; what fails names it."""
-    made: Iterable[Metric] = registry.call("metrics", name, Iterable, block)
-    if registry.is_built_in("metrics", name):
-        return made
-    found = registry.guarded("metrics", name, lambda: list(made), list)()
-    if odd := [metric for metric in found if not isinstance(metric, Metric)]:
-        raise registry.broken("metrics", name, f"gave {odd[0]!r:.60}, expected a Metric")
-    return [replace(metric, values=_aligned(name, metric)) for metric in found]
+def _of_package(name: str, block: Block) -> Iterable[Metric]:
+    from unwaver.metrics.plug_ins import metrics_of
 
-
-def _aligned(name: str, metric: Metric) -> Callable[[Block], Floats]:
-    """One value, or row of values, for each group."""
-
-    def values(block: Block) -> Floats:
-        found = np.asarray(metric.values(block), dtype=float)
-        if found.ndim not in (1, 2) or len(found) != block.groups:
-            raise ValueError(f"{metric.name} has the shape {found.shape} for {block.groups} groups")
-        return found
-
-    return registry.guarded("metrics", name, values, np.ndarray)
+    return metrics_of(name, block)
 
 
 def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:
