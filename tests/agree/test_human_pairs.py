@@ -276,4 +276,4 @@ def test_values_of_another_model_are_not_taken_for_those_of_a_run(tmp_path: Path
     for text in ("entail=hf/B", rubric):
         with pytest.raises(UsageError, match="this run was compared by") as error:
             check_same_question(parse_agreement(text), run, tmp_path)
-        assert "give the command of the run again" in str(error.value.hint)
+        assert "run the command of the run again" in str(error.value.hint)

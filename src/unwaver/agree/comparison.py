@@ -125,7 +125,7 @@ def check_same_question(agreement: Agreement, run: Sequence[str], place: Path) -
     other words, would be taken for the one that was asked."""
     for other in map(parse_agreement, run):
         if other.name == agreement.name and _question_of(other) != _question_of(agreement):
-            hint = f"leave --agree {agreement.name} out, or give the command of the run again with it"
+            hint = f"leave --agree {agreement.name} out, or run the command of the run again with it"
             raise UsageError(f"this run was compared by {other.name}={other.model}", file=place, hint=hint)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from unwaver.engine.road import Tested, Words
 
 Unreadable = Literal["violate", "skip"]
-AGAIN = "give the command of the run again"
+AGAIN = "run the command of the run again"
 
 
 @dataclass(frozen=True)
