@@ -81,12 +81,12 @@ def mine(*, word: str = "please"):
     return lambda source: paired(source, "surface_mine", lambda texts: ([Rewrite(f"{t} {word}!")] for t in texts))
 """,
     "judges": """
-from unwaver.variants.judges import Judge
+from unwaver.variants.certifiers import Certifier
 
 
-def mine(word: str) -> Judge:
+def mine(word: str) -> Certifier:
     \"\"\"mine=WORD: the variant must not have a word.\"\"\"
-    return Judge("mine", refuses=lambda original, text: f"{word} is in it" if word in text.split() else None)
+    return Certifier("mine", refuses=lambda original, text: f"{word} is in it" if word in text.split() else None)
 """,
     "agreements": """
 from unwaver.agree import Agreement

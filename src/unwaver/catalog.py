@@ -114,15 +114,18 @@ VARIANTS: Section = {
 # certifiers, which accept or refuse a candidate for a variant: --judge
 JUDGES: Section = {
     "entail": (
-        "unwaver.variants.judges:entail",
+        "unwaver.variants.certifiers:entail",
         "entail=MODEL: an NLI model, or self, says that original and variant entail each other",
     ),
     "same": (
-        "unwaver.variants.judges:same",
+        "unwaver.variants.certifiers:same",
         "same=MODEL@0.8: a pair classifier or embedding/PATH gives the same meaning at least this probability",
     ),
-    "distance": ("unwaver.variants.judges:distance", "distance=0.1:0.9: lexical distance from the original"),
-    "length": ("unwaver.variants.judges:length", "length=0.5:2: words of the variant per word of the original"),
+    "distance": ("unwaver.variants.certifiers:distance", "distance=0.1:0.9: lexical distance from the original"),
+    "length": (
+        "unwaver.variants.certifiers:length",
+        "length=0.5:2: words of the variant per word of the original",
+    ),
 }
 
 # how two free answers are compared: --agree

@@ -74,7 +74,8 @@ def broken(section: str, name: str, why: str) -> UsageError:
 
 
 def singular(section: str) -> str:
-    return section.removesuffix("s")
+    """ "suites" -> "suite"; --judge names a certifier."""
+    return "certifier" if section == "judges" else section.removesuffix("s")
 
 
 def about(section: str, name: str) -> str:

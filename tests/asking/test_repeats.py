@@ -20,12 +20,12 @@ CHOICES = ("no", "yes")
 
 
 class Counting:
-    """Counts what it is asked; free text is answered by `writer`, if there is one."""
+    """Counts what it is asked; free text is answered by `free_text`, if there is one."""
 
     method, reads, identity = "counting", ("segments", "prompt"), "counting"
 
-    def __init__(self, deterministic: bool, writer: Counting | None = None, name: str = "counting"):
-        self.deterministic, self.writer, self.name = deterministic, writer, name
+    def __init__(self, deterministic: bool, free_text: Counting | None = None, name: str = "counting"):
+        self.deterministic, self.free_text, self.name = deterministic, free_text, name
         self.settings: dict[str, object] = {"writes": name}
         self.asked: Counter[str] = Counter()
 

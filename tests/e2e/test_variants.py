@@ -145,7 +145,9 @@ def test_build_refuses_with_a_reason(unwaver: Any, place: Path) -> None:
         unwaver("build", "paraphrase", *PARAPHRASE, "--out", "g.jsonl", "--judge", "entail=self"),
         "a model to test",
     )
-    refused(unwaver("build", "paraphrase", *PARAPHRASE, "--out", "g.jsonl", "--judge", "near=1"), "unknown judge")
+    refused(
+        unwaver("build", "paraphrase", *PARAPHRASE, "--out", "g.jsonl", "--judge", "near=1"), "unknown certifier"
+    )
     refused(unwaver("build", "paraphrase", *PARAPHRASE, "--out", "g.jsonl", "--k", 0), "--k is 0")
     refused(unwaver("build", "additive", *common), "merging two pairs breaks entailment")
     refused(unwaver("build", "swap", "--from", "posts.csv", *common[2:]), "premise", "--column premise=NAME")
@@ -379,7 +381,7 @@ def test_killed_in_the_middle(unwaver: Any, data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--judge", "entails=self"], "unknown judge 'entails=self'"),
+        (["--judge", "entails=self"], "unknown certifier 'entails=self'"),
         (["--agree", "rouge"], "unknown agreement 'rouge'"),
         (["--agree", "entail"], "the agreement entail asks a model"),
     ],

@@ -17,7 +17,7 @@ from unwaver.errors import DataError
 from unwaver.groups.certify import Reading
 from unwaver.groups.review import counting, read_sheet, reviewed, sheet, unknown_ids
 from unwaver.types import Group, Item
-from unwaver.variants.judges import parse_judge, with_candidates
+from unwaver.variants.certifiers import parse_certifier, with_candidates
 from unwaver.variants.source import Rewrite
 
 LABELS = ("no", "yes")
@@ -172,7 +172,7 @@ def test_unknown_ids():
 
 def judged(keep=None, bars=()):
     original = group(1, variants=0, keep=keep)
-    judges = [parse_judge("entail=hf/x"), *map(parse_judge, bars)]
+    judges = [parse_certifier("entail=hf/x"), *map(parse_certifier, bars)]
     texts = [Rewrite("First other."), Rewrite("Second other one."), Rewrite("Third other text, a longer one.")]
     return with_candidates(original, texts, "text", judges), judges
 

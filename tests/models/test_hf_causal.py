@@ -233,7 +233,7 @@ def test_free_text_is_written_beside_choices(plain: str, method: str) -> None:
     assert key_maker(mixed)(request("a", "b")) == key_maker(opened(plain, method=method, max_tokens=16))(
         request("a", "b")
     )
-    assert alone.writer is None
+    assert alone.free_text is None
     short = opened(plain, method="generate", max_tokens=5)
     assert max(a.usage[1] for a in ask(short, *free) if a.usage) == 5
 

@@ -1,4 +1,4 @@
-"""Labels are answered by the model, free text by its writer: everything that depends on it agrees."""
+"""Labels are answered by the model, free text by its twin: everything that depends on it agrees."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Model:
     """Says by whom it was answered."""
 
     method: str
-    writer: Model | None = None
+    free_text: Model | None = None
     deterministic: bool = True
     reads: tuple[str, ...] = ("prompt",)
 
@@ -58,7 +58,7 @@ def test_free_text(asked: Request | Item) -> None:
 @pytest.mark.parametrize("request_", [LABELS, TEXT])
 @pytest.mark.parametrize("model", [WITH, ALONE])
 def test_keys_and_limits_are_those_of_who_answers(model: Model, request_: Request) -> None:
-    way: Any = replace(way_of(model, request_), writer=None)
+    way: Any = replace(way_of(model, request_), free_text=None)
     assert key_maker(model)(request_) == key_maker(way)(request_)
     assert most_tokens(model, request_) == most_tokens(way, request_)
 
@@ -74,7 +74,7 @@ def test_a_model_of_two_ways_answers_each_in_its_own(model: Model) -> None:
 
 def test_a_server_limits_each_way_by_itself() -> None:
     model = open_model("m", base_url="http://127.0.0.1:9/v1")
-    assert way_of(model, TEXT) is model.writer
+    assert way_of(model, TEXT) is model.free_text
     assert [most_tokens(model, request)[1] for request in (LABELS, TEXT)] == [16, 64]
     model.close()
 

@@ -123,7 +123,7 @@ def test_usage(pairs):
         built.suite(pairs, task="snli", variants=["additive"])
     with pytest.raises(UsageError, match="paraphrases need a writer"):
         built.suite(pairs, task="snli", variants=["paraphrase"])
-    with pytest.raises(UsageError, match="unknown judge"):
+    with pytest.raises(UsageError, match="unknown certifier"):
         built.suite(pairs, task="snli", variants=["paraphrase"], writer="fake/random", judges=["ential=self"])
 
 
@@ -438,7 +438,9 @@ def test_a_folder_is_scored_as_its_run_was(pairs, tmp_path, more):
 
 def test_two_judges_of_one_kind_each_have_a_say(fooled, tmp_path, monkeypatch):
     """The model under test accepts everything, the other judge nothing."""
-    monkeypatch.setattr(prepare, "open_judge", lambda config, name: Nli("other", wrong=("First one is here.",)))
+    monkeypatch.setattr(
+        prepare, "open_consulted", lambda config, name: Nli("other", wrong=("First one is here.",))
+    )
     judges = ("entail=self", "entail=fake/random")
     result = fooled(Staged("*, indeed."), Nli("self"), k=1, tries=1, judges=judges)
     assert result.find("r_r@1").counted == 1
@@ -451,7 +453,7 @@ def test_two_judges_of_one_kind_each_have_a_say(fooled, tmp_path, monkeypatch):
 def test_build_with_a_writer_and_a_judge(pairs, tmp_path, monkeypatch):
     judge = Nli("judge")
     monkeypatch.setattr(prepare, "open_writer", lambda config, settings: Staged("*, maybe.", "*, indeed."))
-    monkeypatch.setattr(prepare, "open_judge", lambda config, name: judge)
+    monkeypatch.setattr(prepare, "open_consulted", lambda config, name: judge)
     config = Config((str(pairs),), (), task="snli", variants=("paraphrase",), writer="fake/random",
                     judges=("entail=fake/random",), k=1)  # fmt: skip
     built = build(config, tmp_path / "groups.jsonl")

@@ -11,7 +11,7 @@ from unwaver.groups import has_candidates
 from unwaver.groups.certify import WHY, Read, in_play, standings, verdict
 from unwaver.metrics.missing import LEAST, in_words
 from unwaver.types import Group, Item
-from unwaver.variants.judges import Judge, refused_by
+from unwaver.variants.certifiers import Certifier, refused_by
 
 VERSION = 1
 ENOUGH = (1, 3, 5)
@@ -48,7 +48,9 @@ def of_groups(unfinished: Sequence[Unfinished], groups: Sequence[Group]) -> list
     return [one for one in unfinished if one.group in ids]
 
 
-def audit(groups: Sequence[Group], read: Read, judges: Sequence[Judge], model: str) -> Iterator[dict[str, Any]]:
+def audit(
+    groups: Sequence[Group], read: Read, certifiers: Sequence[Certifier], model: str
+) -> Iterator[dict[str, Any]]:
     """One record for each candidate; `model` is the one under test, "" where there is none."""
     for group in groups:
         if not has_candidates(group):
@@ -60,7 +62,7 @@ def audit(groups: Sequence[Group], read: Read, judges: Sequence[Judge], model: s
                 questions.setdefault(item.about, []).append(item)
         for item in group.items:
             if item.role == "variant":
-                yield _record(group, item, questions.get(item.id, []), found, read, judges, model)
+                yield _record(group, item, questions.get(item.id, []), found, read, certifiers, model)
 
 
 def _record(
@@ -69,7 +71,7 @@ def _record(
     questions: Sequence[Item],
     found: Mapping[str, str],
     read: Read,
-    judges: Sequence[Judge],
+    certifiers: Sequence[Certifier],
     model: str,
 ) -> dict[str, Any]:
     original = group.items[0]
@@ -79,9 +81,9 @@ def _record(
     verdicts = [_verdict(q, read) for q in questions]
     reasons = [
         r
-        for judge in judges
+        for certifier in certifiers
         for name in changed
-        if (r := refused_by(judge, original.fields[name], item.fields[name]))
+        if (r := refused_by(certifier, original.fields[name], item.fields[name]))
     ]
     if item.certified is False and not reasons:
         reasons = ["refused when the groups were made, or by a person"]
@@ -151,7 +153,7 @@ def summary(groups: Sequence[Group], read: Read, unfinished: Sequence[Unfinished
 
 
 def _without_verdict(groups: Sequence[Group], read: Read) -> dict[str, int]:
-    """How many answers of judges are no verdict, by why: {"failed": 0, "refused": 0, "cut": 2}."""
+    """How many answers of certifiers are no verdict, by why: {"failed": 0, "refused": 0, "cut": 2}."""
     asked = [read(item).status for group in groups for item in group.items if item.role == "judge"]
     return {why: asked.count(why) for why in WHY}
 

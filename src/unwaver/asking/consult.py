@@ -43,7 +43,7 @@ def put(respondent: Respondent, asker: Asker, console: Console) -> Answers:
     plan = respondent.plan
     if not asker.spent.stopped:
         try:
-            with console.track(respondent.judge, len(plan.requests)) as progress:
+            with console.track(respondent.known_as, len(plan.requests)) as progress:
                 asker.ask(respondent.model, plan, progress=progress)
         except StoreFull as full:  # what there is can be scored
             asker.spent.stopped = str(full)

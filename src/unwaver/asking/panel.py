@@ -1,4 +1,4 @@
-"""Who answers: the models under test and the judges of variants, asked in rounds, as answers call for more."""
+"""Who answers: the models under test and the certifiers of variants, asked in rounds, as answers call for more."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Answers = dict[tuple[str, int], Answer]  # by item and replicate
 
 @dataclass(eq=False)
 class Respondent:
-    """A model and what it is asked. `judge` is the name that items know it by, "" for a model under test."""
+    """A model and what it is asked. `known_as` is its name in items, "" for a model under test."""
 
     model: Model
-    judge: str = ""
+    known_as: str = ""
     plan: Plan = field(default_factory=Plan)
 
     def ask_about(self, questions: Iterable[tuple[str, Request]]) -> None:
@@ -39,34 +39,34 @@ class Respondent:
         check_requests(self.model, list(self.plan.requests.values()))
 
     def answers(self, item: Item) -> bool:
-        return item.judge == self.judge or (not self.judge and item.judge == "self")
+        return item.judge == self.known_as or (not self.known_as and item.judge == "self")
 
 
 class Panel:
-    """The models under test and the judges, each with a plan that grows with the groups."""
+    """The models under test and the certifiers, each with a plan that grows with the groups."""
 
     def __init__(
         self,
         models: Sequence[Model],
-        judges: Mapping[str, Model],
+        certifiers: Mapping[str, Model],
         render: Render,
         replicates: int = 1,
         normalise: bool = False,
         cut: CutMode = "exclude",
     ):
         self.tested = [Respondent(model) for model in models]
-        self.judges = [Respondent(model, judge) for judge, model in judges.items()]
+        self.certifiers = [Respondent(model, name) for name, model in certifiers.items()]
         self._render, self._replicates = render, replicates
         self._normalise, self._cut = normalise, cut
 
     @property
     def tested_or_none(self) -> Sequence[Respondent | None]:
-        """The models under test; where there is none, the judges alone speak."""
+        """The models under test; where there is none, the certifiers alone speak."""
         return self.tested or [None]
 
     @property
     def everyone(self) -> list[Respondent]:
-        return [*self.tested, *self.judges]
+        return [*self.tested, *self.certifiers]
 
     def plan(self, groups: Sequence[Group]) -> None:
         """Add what is new in the groups to the plans, and let the models look at it before they are asked."""
@@ -85,9 +85,9 @@ class Panel:
                 check_requests(respondent.model, new)
 
     def answers(self, tested: Respondent | None, store: Store, groups: Sequence[Group] | None = None) -> Answers:
-        """What a model under test and the judges have said, of everything or of some groups."""
+        """What a model under test and the certifiers have said, of everything or of some groups."""
         found: Answers = {}
-        for respondent in [*([tested] if tested else []), *self.judges]:
+        for respondent in [*([tested] if tested else []), *self.certifiers]:
             keys = respondent.plan.keys
             if groups is not None:
                 places = [(i.id, r) for g in groups for i in g.items for r in range(self._replicates)]
@@ -123,16 +123,16 @@ class Panel:
 
         `tested` are the models under test that are asked now, if not all.
         """
-        asked = [*(self.tested if tested is None else tested), *self.judges]
+        asked = [*(self.tested if tested is None else tested), *self.certifiers]
         everything = [group for group in groups if is_plain(group)]
-        judged = [group for group in groups if not is_plain(group)]
+        to_certify = [group for group in groups if not is_plain(group)]
         for respondent in asked:
             keys = self.keys(respondent, (item for group in everything for item in group.items))
             if keys and not put(respondent, keys):
                 return
         tried: set[str] = set()
-        while judged:
-            calls = {r: keys - tried for r, keys in self._wanted(judged, store, words, asked).items()}
+        while to_certify:
+            calls = {r: keys - tried for r, keys in self._wanted(to_certify, store, words, asked).items()}
             calls = {r: keys for r, keys in calls.items() if keys}
             if not calls:
                 return
@@ -153,7 +153,7 @@ class Panel:
         for tested in tested_or_none or [None]:
             for read in self.reads(tested, store, words):
                 items = [item for group in groups for item in needed(group, read)]
-                for respondent in [*([tested] if tested else []), *self.judges]:
+                for respondent in [*([tested] if tested else []), *self.certifiers]:
                     wanted[respondent] |= self.keys(respondent, items)
         answered = {r: store.answered(keys) for r, keys in wanted.items()}
         return {r: keys - answered[r] for r, keys in wanted.items()}

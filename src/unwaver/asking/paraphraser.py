@@ -1,4 +1,4 @@
-"""A model as the writer of paraphrases: asked again and again until each item has enough that the judges accept.
+"""A model as the writer of paraphrases: asked until each item has enough that the certifiers accept.
 
 What it writes is stored like any other answer, so running the same command again continues an interrupted run.
 """
@@ -18,7 +18,7 @@ from unwaver.config import Config
 from unwaver.groups.certify import Read, in_play, standings
 from unwaver.state import state_of
 from unwaver.types import Answer, Group, Model, Request
-from unwaver.variants.judges import Judge, judges_for, with_candidates
+from unwaver.variants.certifiers import Certifier, certifiers_for, with_candidates
 from unwaver.variants.paraphrase import K
 from unwaver.variants.source import Rewrite
 
@@ -71,12 +71,12 @@ class Written:
         return [self._grown(g, answers.get(wanted[g.id]), attempt) if g.id in wanted else g for g in groups]
 
     def _grown(self, group: Group, answer: Answer | None, attempt: int) -> Group:
-        judges, field = judges_for(group.kind, self._config.judges), self._renderer.modified(group)
+        certifiers, field = certifiers_for(group.kind, self._config.judges), self._renderer.modified(group)
         if answer is not None and (why := why_rejected(answer)):
             original = group.items[0].fields[field]
             self.unfinished.append(Unfinished(group.id, attempt, original, clean(answer.text or ""), why))
             return group
-        return with_answer(group, answer, field, judges, self._config.encoder)
+        return with_answer(group, answer, field, certifiers, self._config.encoder)
 
     def problem(self) -> str | None:
         """What is missing because the writer failed."""
@@ -111,11 +111,11 @@ def why_rejected(answer: Answer) -> Literal["unfinished", "refused"] | None:
 
 
 def with_answer(
-    group: Group, answer: Answer | None, field: str, judges: Sequence[Judge], encoder: str | None
+    group: Group, answer: Answer | None, field: str, certifiers: Sequence[Certifier], encoder: str | None
 ) -> Group:
     """The group with what the writer wrote, if that is another text."""
     text = clean(answer.text or "") if answer is not None and answer.error is None else ""
-    return with_candidates(group, [Rewrite(text)] if text else [], field, judges, encoder)
+    return with_candidates(group, [Rewrite(text)] if text else [], field, certifiers, encoder)
 
 
 _PREFACE = re.compile(

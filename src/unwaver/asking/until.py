@@ -150,7 +150,7 @@ class Until:
             ) as progress:
 
                 def put(respondent: Respondent, keys: set[str], progress: Any = progress) -> bool:
-                    told = progress if not respondent.judge else lambda _: None
+                    told = progress if not respondent.known_as else lambda _: None
                     return asker.ask(respondent.model, respondent.plan, keys, told)
 
                 while not asker.spent.stopped and (on_their_way := [run for run in runs if run.is_open]):

@@ -157,9 +157,9 @@ def _asking(place: Path, device: str | None, speak: Speak) -> Consult:
         from unwaver.asking.consult import planned, put
         from unwaver.asking.failures import grouped, in_words, of_respondents
         from unwaver.config import Config
-        from unwaver.models import open_judge
+        from unwaver.models import open_consulted
 
-        model = open_judge(Config((), (), device=device), enquiry.model, enquiry.options)
+        model = open_consulted(Config((), (), device=device), enquiry.model, enquiry.options)
         respondent = planned(enquiry, model)
         with closing(model), closing(Store(place)) as store, claiming(store, speak.say) as claims:
             said = put(respondent, Asker(store, claims=claims), speak)

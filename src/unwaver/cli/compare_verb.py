@@ -15,7 +15,7 @@ from unwaver.cli.sections import option, section, verb
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from unwaver.verdicts.paired_runs import Comparison, Row
+    from unwaver.verdicts.paired_runs import ComparedScore, Comparison
 
 
 @verb(
@@ -126,7 +126,7 @@ def _print(comparison: Comparison, limit: int, console: Console) -> None:
 _NUMBERS = ["relation", "metric", "first", "second", "diff.", "95 % interval", "p", "is"]
 
 
-def _numbers(row: Row) -> list[str]:
+def _numbers(row: ComparedScore) -> list[str]:
     from unwaver.reports.terminal import ARROW, p_value, percent
 
     given = f" ({row.given})" if row.given is not None else ""
@@ -142,7 +142,7 @@ def _numbers(row: Row) -> list[str]:
     ]
 
 
-def _counts(rows: Sequence[Row]) -> list[list[str]]:
+def _counts(rows: Sequence[ComparedScore]) -> list[list[str]]:
     """What the numbers rest on; missing and unreadable answers only where there are any."""
     from unwaver.reports.terminal import percent
 
@@ -167,7 +167,7 @@ def signed(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:+.1f}".replace("-0.0", "0.0").replace("+0.0", "0.0")
 
 
-def _changed(rows: Sequence[Row], limit: int) -> list[str]:
+def _changed(rows: Sequence[ComparedScore], limit: int) -> list[str]:
     lines = []
     for way in ("broken", "fixed"):
         names = list(dict.fromkeys(name for row in rows for name in getattr(row, way)))

@@ -100,8 +100,8 @@ def failures(prepared: Prepared, store: Store, consulted: Sequence[tuple[Role, R
     panel, writer = prepared.panel, prepared.writer
     asked: list[tuple[Role, str, Respondent]] = [
         *(("model", name, r) for name, r in zip(prepared.names, panel.tested, strict=True)),
-        *(("judge", r.judge, r) for r in panel.judges),
-        *((role, r.judge, r) for role, r in consulted),
+        *(("judge", r.known_as, r) for r in panel.certifiers),
+        *((role, r.known_as, r) for role, r in consulted),
     ]
     if writer is not None:
         asked.append(("writer", writer.model.name, writer))

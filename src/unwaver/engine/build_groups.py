@@ -21,7 +21,7 @@ from unwaver.engine.prepare import Prepared, prepare_asking
 from unwaver.errors import UsageError
 from unwaver.groups import has_candidates
 from unwaver.types import Group
-from unwaver.variants.judges import SELF, judges_for
+from unwaver.variants.certifiers import SELF, certifiers_for
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def build(config: Config, out: Path, console: Console | None = None) -> Built:
     """Make the groups, have their variants judged, and write both: groups at `out`, an audit beside it."""
     prepared = prepare_asking(config, console, ())
     with closing(prepared), ExitStack() as opened:
-        _check_judges(prepared)
-        asks = bool(prepared.panel.judges or prepared.writer)
+        _check_certifiers(prepared)
+        asks = bool(prepared.panel.certifiers or prepared.writer)
         place = Path(config.store or out.with_suffix(".sqlite")) if asks else Path(":memory:")
         store = opened.enter_context(closing(Store(place)))
         asked = _ask(prepared, store) if asks else Asked(prepared.groups)
@@ -48,10 +48,10 @@ def build(config: Config, out: Path, console: Console | None = None) -> Built:
     return Built(asked.groups, prepared.chosen.selection.notes, summaries)
 
 
-def _check_judges(prepared: Prepared) -> None:
+def _check_certifiers(prepared: Prepared) -> None:
     groups, judges = prepared.groups, prepared.config.judges
     asked = {item.judge for group in groups for item in group.items}
-    asked |= {judge.model for group in groups for judge in judges_for(group.kind, judges)}
+    asked |= {certifier.model for group in groups for certifier in certifiers_for(group.kind, judges)}
     if SELF in asked:
         raise UsageError("entail=self needs a model to test", hint="--judge entail=hf/PATH, or unwaver run")
 

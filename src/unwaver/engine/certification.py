@@ -10,7 +10,7 @@ from unwaver.asking.until import by_case
 from unwaver.engine.asked import Asked
 from unwaver.engine.prepare import Prepared
 from unwaver.groups import has_candidates
-from unwaver.variants.judges import judges_for
+from unwaver.variants.certifiers import certifiers_for
 
 
 def certification(
@@ -23,7 +23,7 @@ def certification(
     for respondent, name in zip(prepared.panel.tested_or_none, prepared.names or [""], strict=True):
         read = prepared.panel.reads(respondent, store, words)[0]
         for case, groups in by_case(asked.groups).items():
-            judges = judges_for(groups[0].kind, prepared.config.judges)
+            judges = certifiers_for(groups[0].kind, prepared.config.judges)
             unfinished = of_groups(asked.unfinished, groups)
             records += [*audit(groups, read, judges, name), *(u.record(name) for u in unfinished)]
             if any(has_candidates(group) for group in groups):

@@ -10,7 +10,7 @@ from unwaver.agree.scorers import parse_scorers
 from unwaver.asking.panel import check_requests
 from unwaver.config import Config
 from unwaver.engine.prepare import Prepared
-from unwaver.models import open_judge
+from unwaver.models import open_consulted
 from unwaver.types import Model
 
 
@@ -22,7 +22,7 @@ def with_consulted(prepared: Prepared) -> Prepared:
     opened = {("agreement", a.name): model for a in agreements if (model := _tried(config, a)) is not None}
     scorers = parse_scorers(config.scorers)
     for scorer in scorers:
-        opened["scorer", scorer.name] = model = open_judge(config, scorer.model, scorer.options)
+        opened["scorer", scorer.name] = model = open_consulted(config, scorer.model, scorer.options)
         check_requests(model, [scorer.sample])
     return replace(prepared, agreements=agreements, scorers=scorers, opened=opened)
 
@@ -34,6 +34,6 @@ def _tried(config: Config, agreement: Agreement) -> Model | None:
         return None
     assert agreement.request is not None
     texts = {"texts": [""]} if agreement.needs_texts else {}
-    model = open_judge(config, agreement.model, {**agreement.options, **texts})
+    model = open_consulted(config, agreement.model, {**agreement.options, **texts})
     check_requests(model, [agreement.request(SAMPLE)])
     return model

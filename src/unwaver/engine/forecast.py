@@ -62,9 +62,9 @@ class Party:
 def parties(prepared: Prepared) -> list[Party]:
     """Everyone who would be asked, in the order in which it happens."""
     panel = prepared.panel
-    names = [*prepared.names, *(respondent.judge for respondent in panel.judges)]
+    names = [*prepared.names, *(respondent.known_as for respondent in panel.certifiers)]
     found = [
-        Party("judge" if r.judge else "model", name, r.model, dict(r.plan.requests), len(r.plan.keys))
+        Party("judge" if r.known_as else "model", name, r.model, dict(r.plan.requests), len(r.plan.keys))
         for name, r in zip(names, panel.everyone, strict=True)
     ]
     grown = _written(prepared, found) if prepared.writer else list(prepared.groups)
@@ -300,7 +300,7 @@ def _written(prepared: Prepared, found: list[Party]) -> list[Group]:
     """Add what a writer is asked, and what its paraphrases ask of others, to the parties: all tries, each as long
     as it can be. Gives the groups with these paraphrases."""
     from unwaver.asking.paraphraser import request, tries_for
-    from unwaver.variants.judges import judges_for, with_candidates
+    from unwaver.variants.certifiers import certifiers_for, with_candidates
     from unwaver.variants.source import Rewrite
 
     assert prepared.writer is not None
@@ -313,9 +313,11 @@ def _written(prepared: Prepared, found: list[Party]) -> list[Group]:
     for group in awaiting:
         field = prepared.renderer.modified(group)
         texts = [_longest_text(model, request(group, field, 0), n) for n in range(tries)]
-        judges = [judge for judge in judges_for(group.kind, prepared.config.judges) if judge.model]
+        certifiers = [
+            certifier for certifier in certifiers_for(group.kind, prepared.config.judges) if certifier.model
+        ]
         candidates = [Rewrite(text) for text in texts]
-        grown[group.id] = with_candidates(group, candidates, field, judges, prepared.config.encoder)
+        grown[group.id] = with_candidates(group, candidates, field, certifiers, prepared.config.encoder)
     for party, respondent in zip(found, prepared.panel.everyone, strict=True):
         for item in (i for group in grown.values() for i in group.items[1:]):
             if respondent.answers(item):

@@ -20,7 +20,7 @@ from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import DataError, UsageError
 from unwaver.groups import is_free_text
-from unwaver.models import open_judge, open_models, open_writer
+from unwaver.models import open_consulted, open_models, open_writer
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection, select
 from unwaver.types import Group, Model
@@ -144,17 +144,17 @@ def prepare(config: Config, console: Console | None = None, models: Sequence[str
 
 
 def prepare_asking(config: Config, console: Console | None, models: Sequence[str | Model]) -> Prepared:
-    """What `build` needs, too: groups, judges and a writer. Without models the judges alone are asked."""
-    for judge in config.judges:
-        from unwaver.variants.judges import parse_judge
+    """What `build` needs, too: groups, certifiers and a writer. Without models the certifiers alone are asked."""
+    for text in config.judges:
+        from unwaver.variants.certifiers import parse_certifier
 
-        parse_judge(judge)
+        parse_certifier(text)
     speak = console or Console()
     chosen = choose(config, speak)
-    judges = _judges(config, chosen)
+    certifiers = _certifiers(config, chosen)
     tested = open_models(config, models)
     renderer = Renderer(chosen.selection, config)
-    panel = Panel(tested, judges, renderer, config.replicates, config.normalise, config.cut)
+    panel = Panel(tested, certifiers, renderer, config.replicates, config.normalise, config.cut)
     panel.plan(_in_order(config, chosen.groups))
     return Prepared(config, speak, chosen, renderer, panel, _writer(config))
 
@@ -245,16 +245,21 @@ def _in_order(config: Config, groups: Sequence[Group]) -> Sequence[Group]:
 # --- who is asked ---------------------------------------------------------------------------------------------
 
 
-def _judges(config: Config, chosen: Chosen) -> dict[str, Model]:
+def _certifiers(config: Config, chosen: Chosen) -> dict[str, Model]:
     """The models that certify variants, by the names that items know them by."""
-    from unwaver.variants.judges import SELF, judges_for
+    from unwaver.variants.certifiers import SELF, certifiers_for
 
     names = {item.judge for group in chosen.groups for item in group.items if item.judge}
     if _writes(config):  # what it writes will be judged
         kinds = {group.kind for group in chosen.groups}
-        names |= {judge.model for kind in kinds for judge in judges_for(kind, config.judges) if judge.model}
+        names |= {
+            certifier.model
+            for kind in kinds
+            for certifier in certifiers_for(kind, config.judges)
+            if certifier.model
+        }
         names |= {f"embedding/{config.encoder}"} if config.encoder else set()
-    return {name: open_judge(config, name) for name in sorted(names - {SELF})}
+    return {name: open_consulted(config, name) for name in sorted(names - {SELF})}
 
 
 def _writes(config: Config) -> bool:

@@ -121,7 +121,9 @@ def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | No
             {**_model_record(name, model), "method": prepared.method_of(model), "writes": prepared.writes(model)}
             for name, model in zip(prepared.names, prepared.models, strict=True)
         ],
-        "judges": [_model_record(respondent.judge, respondent.model) for respondent in prepared.panel.judges],
+        "judges": [
+            _model_record(respondent.known_as, respondent.model) for respondent in prepared.panel.certifiers
+        ],
         "writer": _model_record(writer.model.name, writer.model) if writer else None,
         "notes": _notes(prepared, groups),
         "words": {f"{task}/{template}": found for (task, template), found in words.items()},

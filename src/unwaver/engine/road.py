@@ -32,7 +32,7 @@ Words = Mapping[tuple[str, str], Sequence[str]]
 
 @dataclass(frozen=True)
 class Tested:
-    """A model under test, and what it and the judges of variants have answered.
+    """A model under test, and what it and the certifiers of variants have answered.
 
     `writes` is the method of free text, where that is another. `seen` are groups that the model was trained on.
     `groups` are its own where a review has taken variants out.

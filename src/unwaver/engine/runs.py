@@ -25,7 +25,7 @@ from unwaver.engine.recording import Recording
 from unwaver.engine.road import Evidence, Rated, Tested, rated, scored
 from unwaver.errors import StoreFull
 from unwaver.groups import has_candidates
-from unwaver.models import open_judge
+from unwaver.models import open_consulted
 from unwaver.result import Result
 from unwaver.types import Group, Model
 
@@ -136,7 +136,7 @@ def _asking(prepared: Prepared, asker: Asker, recording: Recording) -> Consult:
         model = prepared.opened[enquiry.role, enquiry.name]
         with ExitStack() as opened:
             if enquiry.role == "agreement" and enquiry.name in needs_texts:  # known only now
-                model = open_judge(prepared.config, enquiry.model, enquiry.options)
+                model = open_consulted(prepared.config, enquiry.model, enquiry.options)
             respondent = planned(enquiry, model)
             recording.consulted.append((enquiry.role, respondent))
             opened.callback(model.close)  # it may be large, and another one follows

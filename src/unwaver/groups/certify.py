@@ -22,7 +22,7 @@ class Reading(NamedTuple):
     probs: list[float] | None = None
 
 
-class Verdict(NamedTuple):
+class Acceptance(NamedTuple):
     """What one judge says of a variant: accepted, rejected, or None where it has not answered."""
 
     accepted: bool | None
@@ -35,19 +35,19 @@ WHY: tuple[Status, ...] = ("failed", "refused", "cut")  # why a judge's answer i
 Standing = Literal["kept", "rejected", "spare", "open"]
 
 
-def verdict(item: Item, reading: Reading) -> Verdict:
+def verdict(item: Item, reading: Reading) -> Acceptance:
     """accepted=("entailment",), at_least=0.8: "entailment" with 0.9 -> True, with 0.7 -> False.
 
     With a bar the probability of the accepted answers decides, without one the label does.
     """
     if reading.status in NO_ANSWER:
-        return Verdict(None, None, reading.status)
+        return Acceptance(None, None, reading.status)
     score = None
     if reading.probs:
         score = sum(p for label, p in zip(item.choices, reading.probs, strict=True) if label in item.accepted)
     if item.at_least and score is not None:
-        return Verdict(score >= item.at_least, score)
-    return Verdict(reading.label in item.accepted, score)
+        return Acceptance(score >= item.at_least, score)
+    return Acceptance(reading.label in item.accepted, score)
 
 
 def judges_of(group: Group) -> dict[str, list[Item]]:

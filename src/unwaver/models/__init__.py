@@ -41,7 +41,7 @@ def _decoding(config: Config, model: str | Model, makers: Mapping[str, Any], way
     return _open(config, model, make, name, {"method": config.method or "generate", **way})
 
 
-def open_judge(config: Config, spec: str, options: Mapping[str, object] | None = None) -> Model:
+def open_consulted(config: Config, spec: str, options: Mapping[str, object] | None = None) -> Model:
     """A model that judges variants or compares answers: with the device and the label map of the run."""
     make, name = _provider(spec)
     general = {"device": config.device, "map": dict(config.map) or None}

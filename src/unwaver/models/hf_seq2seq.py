@@ -42,7 +42,7 @@ class TextToText:
     name: str
     identity: str
     options: Options
-    writer: TextToText | None = None  # who answers where there are no choices, with the same weights
+    free_text: TextToText | None = None  # who answers where there are no choices, with the same weights
     reads: tuple[str, ...] = ("prompt", "words")
     settings: Mapping[str, object] = field(init=False)
     method: str = field(init=False)
@@ -67,13 +67,13 @@ class TextToText:
         if self._loaded is None:
             _ = self.tokens
             self._loaded = load_weights("AutoModelForSeq2SeqLM", self.path, self.options)
-        if self.writer:
-            self.writer._tokens, self.writer._loaded = self._tokens, self._loaded
+        if self.free_text:
+            self.free_text._tokens, self.free_text._loaded = self._tokens, self._loaded
 
     def close(self) -> None:
         self._loaded = None
-        if self.writer:
-            self.writer.close()
+        if self.free_text:
+            self.free_text.close()
         gc.collect()
 
     def count_tokens(self, requests: Sequence[Request]) -> int:

@@ -106,7 +106,7 @@ class Options:
 
 
 def apart(model: Model, requests: Sequence[Request], own: Ask) -> Iterator[Batch]:
-    """The requests that the model answers itself, by `own`, and then those that its writer answers."""
+    """The requests that the model answers itself, by `own`, and then those that its free-text twin answers."""
     of_way: dict[Ask, list[int]] = {own: []}
     for place, request in enumerate(requests):
         way = way_of(model, request)

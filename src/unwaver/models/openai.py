@@ -57,7 +57,7 @@ class OpenAIModel:
         settings: Mapping[str, object],
         concurrency: int,
         stops: tuple[str, ...],
-        writer: OpenAIModel | None = None,
+        free_text: OpenAIModel | None = None,
     ):
         self.name = name
         self.identity = f"openai:{address} {name}"
@@ -70,7 +70,7 @@ class OpenAIModel:
         self._echo_tokens = 0
         self._known = False
         self._finishing = False
-        self.writer = writer  # who answers where there are no choices, by the same server
+        self.free_text = free_text  # who answers where there are no choices, by the same server
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         """The replies that have come, a batch at a time. The order is kept: requests come group by group, so
@@ -321,8 +321,8 @@ def open_model(
         wait=wait,
     )
     own, free = settings(method, short), settings("generate", long)
-    writer = None if own == free else OpenAIModel(name, address, server, free, concurrency, stops)
-    return OpenAIModel(name, address, server, own, concurrency, stops, writer)
+    free_text = None if own == free else OpenAIModel(name, address, server, free, concurrency, stops)
+    return OpenAIModel(name, address, server, own, concurrency, stops, free_text)
 
 
 def _check(name: str, method: str, concurrency: int, timeout: float, retries: int, key_env: str) -> None:

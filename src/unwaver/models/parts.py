@@ -81,7 +81,7 @@ class Parts:
     @property
     def free_text(self) -> Model | None:
         """The model whose method and settings answer requests without choices, where they differ."""
-        return getattr(self._model, "writer", None)
+        return getattr(self._model, "free_text", None)
 
     @property
     def trained(self) -> Trained | None:

@@ -1,4 +1,4 @@
-"""Paraphrases: a group for each item, with every candidate that the writer gives and what the judges are asked.
+"""Paraphrases: a group for each item, with every candidate that the writer gives and what certifiers ask.
 
 The writer is `rules` (no model), `bank/FILE`, or any model. What a model writes is not known yet: its groups
 hold the original alone until it is asked (see unwaver.asking.paraphraser).
@@ -15,7 +15,7 @@ from unwaver.text.refused import Refused
 from unwaver.types import Group
 from unwaver.variants import measured
 from unwaver.variants.bank import open_bank
-from unwaver.variants.judges import Judge, judges_for, with_candidates
+from unwaver.variants.certifiers import Certifier, certifiers_for, with_candidates
 from unwaver.variants.source import Build, Rewrite, Source, group_of, label_refused
 
 RULES, BANK = "rules", "bank/"
@@ -41,7 +41,7 @@ def paraphrase(
         raise UsageError(
             "paraphrases need a writer", hint="--writer rules, --writer bank/FILE, or a model: --writer hf/PATH"
         )
-    parsed = judges_for(kind, judges)
+    parsed = certifiers_for(kind, judges)
     if writer == RULES:
         from unwaver.variants.rules import rules
 
@@ -69,7 +69,7 @@ def _groups(
     source: Source,
     kind: str,
     made: Iterable[list[Rewrite] | Refused],
-    judges: Sequence[Judge],
+    certifiers: Sequence[Certifier],
     k: int | None,
     encoder: str | None,
     epsilon: float | None,
@@ -87,7 +87,7 @@ def _groups(
         tags = {rewrite.tag for rewrite in texts}
         group = group_of(source, kind, item.id, [(item.fields, item.accepted)], tag=" ".join(sorted(tags - {""})))
         group = replace(group, keep=k, epsilon=epsilon)
-        group = with_candidates(group, texts, source.task.modified, judges, encoder)
+        group = with_candidates(group, texts, source.task.modified, certifiers, encoder)
         if texts and len(group.items) == 1 and kind != "fooling":
             yield Refused("every variant equals the original", item.id)
         else:

@@ -106,7 +106,7 @@ def implied_label(task: Task, kind: str, item: Item) -> tuple[str, ...]:
 
 
 def renamed(group: Group, id: str) -> Group:
-    """The group and its items under another id, with what judges are asked about them."""
+    """The group and its items under another id, with what certifiers ask about them."""
 
     def moved(name: str) -> str:
         return id + name.removeprefix(group.id) if name else ""

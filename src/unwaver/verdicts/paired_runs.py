@@ -25,7 +25,7 @@ from unwaver.stats import LEVEL
 from unwaver.stats.paired import difference, holm
 from unwaver.types import Group, Item
 
-Case = tuple[str, str, str]
+CaseName = tuple[str, str, str]
 Change = Literal["better", "worse", "differs", "no difference"]
 
 # what gives a comparison another meaning; the model, its identity and its method are what is compared
@@ -55,7 +55,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedScore:
     """One metric on one suite/task/kind: second − first. Values are fractions, lists are ids of groups."""
 
     suite: str
@@ -89,7 +89,7 @@ class Row:
 class Comparison:
     first: Side
     second: Side
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedScore, ...]
     remarks: tuple[str, ...]
 
 
@@ -195,7 +195,7 @@ def paired(
     return *aligned, remarks + [f"compared although they differ: {d}" for d in differences]
 
 
-def _by_case(side: Side) -> dict[Case, pl.DataFrame]:
+def _by_case(side: Side) -> dict[CaseName, pl.DataFrame]:
     rows = side.frame.filter(pl.col("role") != "test")
     parts = rows.partition_by(["suite", "task", "kind"], maintain_order=True)
     return {(part["suite"][0], part["task"][0], part["kind"][0]): part for part in parts}
@@ -206,10 +206,14 @@ def _names(rows: pl.DataFrame | None) -> list[str]:
 
 
 def _shared(
-    first: Side, second: Side, one: Mapping[Case, pl.DataFrame], other: Mapping[Case, pl.DataFrame], common: bool
-) -> dict[Case, list[str]]:
+    first: Side,
+    second: Side,
+    one: Mapping[CaseName, pl.DataFrame],
+    other: Mapping[CaseName, pl.DataFrame],
+    common: bool,
+) -> dict[CaseName, list[str]]:
     unequal = []
-    shared: dict[Case, list[str]] = {}
+    shared: dict[CaseName, list[str]] = {}
     for case in dict.fromkeys([*one, *other]):
         a, b = _names(one.get(case)), _names(other.get(case))
         known = set(b)
@@ -232,7 +236,9 @@ def _shared(
 
 
 def _unequal(
-    one: Mapping[Case, pl.DataFrame], other: Mapping[Case, pl.DataFrame], shared: Mapping[Case, Sequence[str]]
+    one: Mapping[CaseName, pl.DataFrame],
+    other: Mapping[CaseName, pl.DataFrame],
+    shared: Mapping[CaseName, Sequence[str]],
 ) -> list[str]:
     lines = []
     for case in dict.fromkeys([*one, *other]):
@@ -263,7 +269,7 @@ def _shown(value: object) -> str:
     return "not given" if value in (None, [], {}, ()) else str(value)
 
 
-def _other_texts(first: Side, second: Side, shared: Mapping[Case, Sequence[str]]) -> str | None:
+def _other_texts(first: Side, second: Side, shared: Mapping[CaseName, Sequence[str]]) -> str | None:
     """Groups of one id with other texts; of variants that have to be certified only the originals are alike."""
     if not first.groups or not second.groups or first.groups is second.groups:
         return None
@@ -312,7 +318,7 @@ class _Named(NamedTuple):
 
 def _rows(
     one: Aligned, other: Aligned, first: Side, second: Side, metrics: Sequence[str], seed: int
-) -> Iterator[Row]:
+) -> Iterator[ComparedScore]:
     named = comparable(one.block, other.block, first.unreadable, second.unreadable)
     if not metrics and named:
         named = [leading_of(named)]
@@ -339,7 +345,7 @@ def comparable(
     return list(named.values())
 
 
-def _row(named: _Named, one: Aligned, other: Aligned, seed: int) -> Row:
+def _row(named: _Named, one: Aligned, other: Aligned, seed: int) -> ComparedScore:
     metric, block = named.one.metric, one.block
     found = difference(
         named.one.values, named.other.values, block.units, metric.reduce, share=metric.share, seed=seed
@@ -347,7 +353,7 @@ def _row(named: _Named, one: Aligned, other: Aligned, seed: int) -> Row:
     complete = block.complete & other.block.complete
     counted = found.groups if found else 0
     before, after = broken(block), broken(other.block)
-    return Row(
+    return ComparedScore(
         suite=block.suite,
         task=block.task,
         kind=block.kind,
@@ -393,7 +399,7 @@ def _judged(found: Sequence[Comparison], alpha: float) -> list[Comparison]:
     rows = [row for comparison in found for row in comparison.rows if row.p is not None]
     corrected = dict(zip(map(id, rows), holm([row.p or 0.0 for row in rows]), strict=True))
 
-    def judged(row: Row) -> Row:
+    def judged(row: ComparedScore) -> ComparedScore:
         if id(row) not in corrected or row.difference is None:
             return row
         return replace(row, p_holm=corrected[id(row)], verdict=_change(row, corrected[id(row)] < alpha))
@@ -401,7 +407,7 @@ def _judged(found: Sequence[Comparison], alpha: float) -> list[Comparison]:
     return [replace(c, rows=tuple(judged(row) for row in c.rows)) for c in found]
 
 
-def _change(row: Row, is_there: bool) -> Change:
+def _change(row: ComparedScore, is_there: bool) -> Change:
     if not is_there or not row.difference:
         return "no difference"
     if not row.better:
@@ -409,7 +415,7 @@ def _change(row: Row, is_there: bool) -> Change:
     return "better" if (row.difference < 0) == (row.better == "low") else "worse"
 
 
-def summary(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+def summary(rows: Sequence[ComparedScore]) -> dict[str, dict[str, int]]:
     """By kind, how many rows are better, worse, not different: the picture of many tasks at one glance."""
     counts: dict[str, dict[str, int]] = {}
     for row in rows:

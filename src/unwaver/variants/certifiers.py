@@ -1,11 +1,11 @@
-"""Judges of candidates, as one writes them: entail=self, same=hf/PAIRS@0.8, distance=0.1:0.9, length=0.5:2.
+"""Certifiers, as one writes them: entail=self, same=hf/PAIRS@0.8, distance=0.1:0.9, length=0.5:2.
 
     entail     an NLI model says that original and candidate entail one another; "self" is the model under test
     same       a pair classifier (or embedding/PATH) gives "same meaning" at least that probability
     distance   lexical distance to the original, from 0 to 1
     length     words of the candidate for each word of the original
 
-Equal texts are never candidates. Judges that need no model speak when the group is made; the others are items.
+Equal texts are never candidates. Those that need no model speak when the group is made; the others are items.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NLI, PAIR, MEANING = "snli", "mrpc", "same_meaning"  # the tasks in which models
 SELF = "self"
 
 
-class Question(NamedTuple):
+class VariantQuestion(NamedTuple):
     """What a model is asked about a candidate: fields of a task, and the labels that accept it."""
 
     name: str
@@ -36,7 +36,7 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judge:
+class Certifier:
     """Accepts a candidate or refuses it.
 
     Without a model, `refuses(original, candidate)` gives the reason, None if it accepts. With one, `asks(original,
@@ -47,76 +47,78 @@ class Judge:
     model: str = ""  # "provider/name", or "self"
     at_least: float = 0.0
     refuses: Callable[[str, str], str | None] | None = None
-    asks: Callable[[str, str], Iterable[Question]] | None = None
+    asks: Callable[[str, str], Iterable[VariantQuestion]] | None = None
 
 
 _EXAMPLES = "entail=self, entail=hf/PATH, same=hf/PATH@0.8, distance=0.1:0.9, length=0.5:2"
 
 
-def parse_judge(text: str) -> Judge:
-    """ "entail=self" -> entail("self"): in the catalog a judge is a function of what follows the =."""
+def parse_certifier(text: str) -> Certifier:
+    """ "entail=self" -> entail("self"): in the catalog a certifier is a function of what follows the =."""
     kind, equals, value = text.partition("=")
     known = registry.names("judges")
     if kind not in known:
-        raise UsageError(f"unknown judge {text!r}", hint=f"{near(kind, known)}; for example {_EXAMPLES}")
+        raise UsageError(f"unknown certifier {text!r}", hint=f"{near(kind, known)}; for example {_EXAMPLES}")
     takes, needs = registry.takes_value(registry.find("judges", kind))
     if bool(value) != bool(equals) or (value and not takes) or (needs and not value):
         why = "it needs a value after the =" if takes else "it takes no value"
-        raise UsageError(f"unknown judge {text!r}: {why}", hint=f"for example {_EXAMPLES}")
-    return _guarded(kind, registry.call("judges", kind, Judge, *([value] if value else [])))
+        raise UsageError(f"unknown certifier {text!r}: {why}", hint=f"for example {_EXAMPLES}")
+    return _guarded(kind, registry.call("judges", kind, Certifier, *([value] if value else [])))
 
 
-def _guarded(kind: str, judge: Judge) -> Judge:
-    """A judge of an installed package, with failures that name it."""
+def _guarded(kind: str, certifier: Certifier) -> Certifier:
+    """A certifier of an installed package, with failures that name it."""
     if registry.is_built_in("judges", kind):
-        return judge
-    if judge.refuses is None and (judge.asks is None or not judge.model):
+        return certifier
+    if certifier.refuses is None and (certifier.asks is None or not certifier.model):
         raise registry.broken("judges", kind, "has neither refuses, nor asks and a model")
-    refuses, asks = judge.refuses, judge.asks
+    refuses, asks = certifier.refuses, certifier.asks
     return replace(
-        judge,
+        certifier,
         refuses=refuses and registry.guarded("judges", kind, refuses, str | None),
         asks=asks and registry.guarded("judges", kind, lambda *texts: list(asks(*texts)), list),
     )
 
 
-def judges_for(kind: str, given: Sequence[str]) -> list[Judge]:
+def certifiers_for(kind: str, given: Sequence[str]) -> list[Certifier]:
     """Those given; for fooling the protocol's own: the model under test says that the two entail one another."""
     chosen = given or (("entail=self",) if kind == "fooling" else ())
-    return [parse_judge(judge) for judge in chosen]
+    return [parse_certifier(text) for text in chosen]
 
 
-def entail(value: str) -> Judge:
+def entail(value: str) -> Certifier:
     model, share = _with_share("entail", value)
 
-    def asks(original: str, text: str) -> Iterator[Question]:
+    def asks(original: str, text: str) -> Iterator[VariantQuestion]:
         for name, pair in (("forward", (original, text)), ("back", (text, original))):
-            yield Question(name, NLI, dict(zip(("premise", "hypothesis"), pair, strict=True)), ("entailment",))
+            yield VariantQuestion(
+                name, NLI, dict(zip(("premise", "hypothesis"), pair, strict=True)), ("entailment",)
+            )
 
-    return Judge("entail", model, share, asks=asks)
+    return Certifier("entail", model, share, asks=asks)
 
 
-def same(value: str) -> Judge:
+def same(value: str) -> Certifier:
     model, share = _with_share("same", value)
     task = MEANING if model.startswith("embedding/") else PAIR
 
-    def asks(original: str, text: str) -> Iterator[Question]:
-        yield Question("same", task, _pair(task, original, text), (open_task(task).labels[-1],))
+    def asks(original: str, text: str) -> Iterator[VariantQuestion]:
+        yield VariantQuestion("same", task, _pair(task, original, text), (open_task(task).labels[-1],))
 
-    return Judge("same", model, share, asks=asks)
+    return Certifier("same", model, share, asks=asks)
 
 
-def distance(value: str) -> Judge:
+def distance(value: str) -> Certifier:
     from unwaver.text.distance import lexical_distance
 
-    return Judge("distance", refuses=_within("distance", value, "1", lexical_distance))
+    return Certifier("distance", refuses=_within("distance", value, "1", lexical_distance))
 
 
-def length(value: str) -> Judge:
+def length(value: str) -> Certifier:
     def words_per_word(original: str, candidate: str) -> float:
         return len(candidate.split()) / max(len(original.split()), 1)
 
-    return Judge("length", refuses=_within("length", value, "1000", words_per_word))
+    return Certifier("length", refuses=_within("length", value, "1000", words_per_word))
 
 
 def _with_share(kind: str, value: str) -> tuple[str, float]:
@@ -126,10 +128,12 @@ def _with_share(kind: str, value: str) -> tuple[str, float]:
         return value, 0.0
     share = _number(bar)
     if not model:
-        raise UsageError(f"judge {f'{kind}={value}'!r} names no model before the @", hint=f"say {_EXAMPLES}")
+        raise UsageError(f"--judge {f'{kind}={value}'!r} names no model before the @", hint=f"say {_EXAMPLES}")
     if share is None or not 0 < share <= 1:
         text = f"{kind}={value}"
-        raise UsageError(f"judge {text!r}: found {bar!r} after @, expected a probability", hint=f"say {_EXAMPLES}")
+        raise UsageError(
+            f"--judge {text!r}: found {bar!r} after @, expected a probability", hint=f"say {_EXAMPLES}"
+        )
     return model, share
 
 
@@ -140,7 +144,7 @@ def _within(
     start, colon, end = value.partition(":")
     low, high = _number(start or "0"), _number(end or most)
     if not colon or low is None or high is None or low > high:
-        raise UsageError(f"judge {f'{kind}={value}'!r}: expected LOW:HIGH", hint=f"for example {_EXAMPLES}")
+        raise UsageError(f"--judge {f'{kind}={value}'!r}: expected LOW:HIGH", hint=f"for example {_EXAMPLES}")
 
     def refuses(original: str, candidate: str) -> str | None:
         found = measure(original, candidate)
@@ -153,13 +157,13 @@ def _number(text: str) -> float | None:
     return float(text) if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text) else None
 
 
-def refused_by(judge: Judge, original: str, candidate: str) -> str | None:
-    """Why a judge that needs no model refuses a candidate; None where it does not, or needs a model."""
-    return None if judge.refuses is None else judge.refuses(original, candidate)
+def refused_by(certifier: Certifier, original: str, candidate: str) -> str | None:
+    """Why a certifier that needs no model refuses a candidate; None where it does not, or needs a model."""
+    return None if certifier.refuses is None else certifier.refuses(original, candidate)
 
 
 def with_candidates(
-    group: Group, texts: Sequence[Rewrite], field: str, judges: Sequence[Judge], encoder: str | None = None
+    group: Group, texts: Sequence[Rewrite], field: str, certifiers: Sequence[Certifier], encoder: str | None = None
 ) -> Group:
     """The group with further variants of its original: `field` says the same in the words of each text.
 
@@ -176,10 +180,10 @@ def with_candidates(
         known.add(_plain(rewrite.text))
         fields = {**original.fields, field: rewrite.text}
         variant = replace(original, id=f"{group.id}/{number}", role="variant", fields=fields)
-        if any(refused_by(judge, original.fields[field], rewrite.text) for judge in judges):
+        if any(refused_by(certifier, original.fields[field], rewrite.text) for certifier in certifiers):
             variant = replace(variant, certified=False)
         items.append(variant)
-        items += _apart(_questions(variant, original.fields[field], rewrite.text, judges, encoder))
+        items += _apart(_questions(variant, original.fields[field], rewrite.text, certifiers, encoder))
         number += 1
     return replace(group, items=tuple(items))
 
@@ -189,16 +193,16 @@ def _plain(text: str) -> str:
 
 
 def _questions(
-    variant: Item, original: str, text: str, judges: Sequence[Judge], encoder: str | None
+    variant: Item, original: str, text: str, certifiers: Sequence[Certifier], encoder: str | None
 ) -> Iterator[Item]:
-    """What the judges are asked about a variant; nothing where it is refused already."""
+    """What the certifiers ask about a variant; nothing where it is refused already."""
     if variant.certified is False:
         return
-    for judge in judges:
-        for question in judge.asks(original, text) if judge.asks else ():
-            yield _item(variant, question, judge.model, judge.at_least)
+    for certifier in certifiers:
+        for question in certifier.asks(original, text) if certifier.asks else ():
+            yield _item(variant, question, certifier.model, certifier.at_least)
     if encoder:
-        measured = Question("embedding", MEANING, _pair(MEANING, original, text), ())
+        measured = VariantQuestion("embedding", MEANING, _pair(MEANING, original, text), ())
         yield _item(variant, measured, f"embedding/{encoder}", 0.0)
 
 
@@ -207,7 +211,7 @@ def _pair(task: str, original: str, text: str) -> dict[str, str]:
 
 
 def _apart(questions: Iterable[Item]) -> Iterator[Item]:
-    """Answers are found by id: what a second judge of one kind is asked has one of its own, forward.2."""
+    """Answers are found by id: what a second certifier of one kind asks has one of its own, forward.2."""
     seen = Counter[str]()
     for question in questions:
         seen[question.id] += 1
@@ -215,7 +219,7 @@ def _apart(questions: Iterable[Item]) -> Iterator[Item]:
         yield question if number == 1 else replace(question, id=f"{question.id}.{number}")
 
 
-def _item(variant: Item, question: Question, model: str, at_least: float) -> Item:
+def _item(variant: Item, question: VariantQuestion, model: str, at_least: float) -> Item:
     return Item(
         id=f"{variant.id}/{question.name}",
         task=question.task,

@@ -1,4 +1,4 @@
-"""Judges as one writes them, and the questions they are asked."""
+"""Certifiers as one writes them, and the questions they ask."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from unwaver.errors import UsageError
 from unwaver.groups.certify import Reading, standings
 from unwaver.types import Group, Item
-from unwaver.variants.judges import judges_for, parse_judge, refused_by, with_candidates
+from unwaver.variants.certifiers import certifiers_for, parse_certifier, refused_by, with_candidates
 from unwaver.variants.source import Rewrite, renamed
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -20,7 +20,7 @@ GROUP = Group("s/snli/fooling/7", "s", "snli", "fooling", "same", (
 
 
 def candidates(*texts, judges=(), encoder=None, group=GROUP):
-    parsed = [parse_judge(j) for j in judges]
+    parsed = [parse_certifier(j) for j in judges]
     return with_candidates(group, [Rewrite(t) for t in texts], "hypothesis", parsed, encoder)
 
 
@@ -35,7 +35,7 @@ def candidates(*texts, judges=(), encoder=None, group=GROUP):
     ],
 )
 def test_what_one_writes(text, kind, model, at_least):
-    judge = parse_judge(text)
+    judge = parse_certifier(text)
     assert (judge.kind, judge.model, judge.at_least) == (kind, model, at_least)
     assert (judge.asks is None) == (not model) == (judge.refuses is not None)
 
@@ -45,15 +45,15 @@ def test_what_one_writes(text, kind, model, at_least):
     [("distance=0.1:0.2", "0.1 and 0.2"), ("distance=0.99:", "0.99 and 1"), ("length=:0.01", "0 and 0.01")],
 )
 def test_limits_may_be_left_out(text, limits):
-    assert refused_by(parse_judge(text), "one two three", "one four").endswith(f"is not within {limits}")
+    assert refused_by(parse_certifier(text), "one two three", "one four").endswith(f"is not within {limits}")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("entails=self", "unknown judge"),
-        ("entail", "unknown judge"),
-        ("entail=", "unknown judge"),
+        ("entails=self", "unknown certifier"),
+        ("entail", "unknown certifier"),
+        ("entail=", "unknown certifier"),
         ("same=hf/x@high", "expected a probability"),
         ("same=hf/x@0", "expected a probability"),
         ("same=hf/x@1.5", "expected a probability"),
@@ -65,14 +65,14 @@ def test_limits_may_be_left_out(text, limits):
 )
 def test_what_one_may_not_write(text, said):
     with pytest.raises(UsageError, match=said) as error:
-        parse_judge(text)
+        parse_certifier(text)
     assert "entail=self" in error.value.hint or "did you mean" in error.value.hint
 
 
 def test_the_protocol_has_a_judge_of_its_own():
-    assert [(judge.kind, judge.model) for judge in judges_for("fooling", ())] == [("entail", "self")]
-    assert judges_for("semantic", ()) == []
-    assert [judge.kind for judge in judges_for("fooling", ("length=0.5:2",))] == ["length"]
+    assert [(judge.kind, judge.model) for judge in certifiers_for("fooling", ())] == [("entail", "self")]
+    assert certifiers_for("semantic", ()) == []
+    assert [judge.kind for judge in certifiers_for("fooling", ("length=0.5:2",))] == ["length"]
 
 
 def test_both_directions_are_asked():
@@ -130,7 +130,7 @@ def test_numbers_go_on_and_what_is_there_is_not_added_again():
     ],
 )
 def test_bars_speak_at_once(judge, text, is_refused):
-    reason = refused_by(parse_judge(judge), FIELDS["hypothesis"], text)
+    reason = refused_by(parse_certifier(judge), FIELDS["hypothesis"], text)
     assert (reason is not None) == is_refused
     group = candidates(text, judges=[judge])
     assert (group.items[1].certified is False) == is_refused
