@@ -17,7 +17,8 @@ import pytest
 from unwaver.answers.store import Store
 from unwaver.asking import purse as purses
 from unwaver.asking import worker as workers
-from unwaver.asking.purse import Budget, Ledger, Purse, Spent, sharing
+from unwaver.asking.ledger import Ledger, sharing
+from unwaver.asking.purse import Budget, Purse, Spent
 from unwaver.asking.worker import Worker, began, process
 from unwaver.errors import UsageError
 from unwaver.models.limits import LIMITS, most_tokens, token_limit
