@@ -68,29 +68,33 @@ def command(
     from unwaver.asking.failures import as_records, from_records
     from unwaver.engine.load import load_run
     from unwaver.metrics import missing
-    from unwaver.state import MISSING
 
     run = load_run(folder, cut=cut)
-    groups = {group.id: group for group in run.groups}
-    names = [str(frame["model"][0]) for frame in run.frames]
-    if not any(model in name for name in names):
-        raise UsageError(f"no model has {model!r} in its name", hint="in this run: " + ", ".join(names))
+    frames = _of_models(run.frames, model)
     if failed:
-        _show_failed(folder, _items_of(groups.values(), only), model, limit, as_json)
+        _show_failed(folder, _items_of(run.groups, only), model, limit, as_json)
         return
     reasons = [r for r in from_records(run.run["failures"]) if r.role != "model" or model in r.model]
-    parts = [_about(frame, only) for frame, name in zip(run.frames, names, strict=True) if model in name]
+    parts = [_about(frame, only) for frame in frames]
     found: list[tuple[str, str, list[dict[str, Any]]]] = [g for part in parts for g in _chosen(part, everything)]
-    counts = [part.counts for part in missing.parts_of(parts)]
-    lacking = {why: sum(count[why] for count in counts) for why in MISSING}
+    lacking = missing.counts_of(parts)
     if as_json:
         shown = [{"group": g, "model": m, "answers": a} for g, m, a in found[:limit]]
         told = {"found": len(found), "missing": lacking, "groups": shown, "failures": as_records(reasons)}
         print_json({"version": 1, **told})
         return
     if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
-        _print(found, groups, limit)
+        _print(found, {group.id: group for group in run.groups}, limit)
     _print_remarks([*missing.lines_of_frames(parts, run.run), *_why(reasons, folder)])
+
+
+def _of_models(frames: Sequence[pl.DataFrame], model: str) -> list[pl.DataFrame]:
+    """The answers of the models whose name holds this text."""
+    names = [str(frame["model"][0]) for frame in frames]
+    found = [frame for frame, name in zip(frames, names, strict=True) if model in name]
+    if not found:
+        raise UsageError(f"no model has {model!r} in its name", hint="in this run: " + ", ".join(names))
+    return found
 
 
 def _items_of(groups: Iterable[Group], only: str) -> set[str] | None:

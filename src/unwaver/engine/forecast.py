@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from math import comb
 from pathlib import Path
@@ -300,30 +300,33 @@ def _written(prepared: Prepared, found: list[Party]) -> list[Group]:
     """Add what a writer is asked, and what its paraphrases ask of others, to the parties: all tries, each as long
     as it can be. Gives the groups with these paraphrases."""
     from unwaver.asking.paraphraser import request, tries_for
-    from unwaver.variants.certifiers import certifiers_for, with_candidates
-    from unwaver.variants.source import Rewrite
 
     assert prepared.writer is not None
     model, tries = prepared.writer.model, tries_for(prepared.writer.model, prepared.config)
     awaiting = [group for group in prepared.groups if len(group.items) == 1]
     asked = [request(g, prepared.renderer.modified(g), attempt) for g in awaiting for attempt in range(tries)]
-    key_of = key_maker(model)
-    writer = Party("writer", model.name, model, {key_of(r): r for r in asked}, len(asked))
-    grown = {}
-    for group in awaiting:
-        field = prepared.renderer.modified(group)
-        texts = [_longest_text(model, request(group, field, 0), n) for n in range(tries)]
-        certifiers = [
-            certifier for certifier in certifiers_for(group.kind, prepared.config.judges) if certifier.model
-        ]
-        candidates = [Rewrite(text) for text in texts]
-        grown[group.id] = with_candidates(group, candidates, field, certifiers, prepared.config.encoder)
+    grown = {group.id: _with_longest(prepared, group, tries) for group in awaiting}
+    written = [item for group in grown.values() for item in group.items[1:]]
     for party, respondent in zip(found, prepared.panel.everyone, strict=True):
-        for item in (i for group in grown.values() for i in group.items[1:]):
-            if respondent.answers(item):
-                times = 1 if item.role == "judge" else prepared.config.replicates
-                party.further.append((times, prepared.renderer(item, party.model)))
-    found.append(writer)
-    return [
-        replace(group, items=grown[group.id].items) if group.id in grown else group for group in prepared.groups
-    ]
+        party.further += [_further(prepared, item, party.model) for item in written if respondent.answers(item)]
+    key_of = key_maker(model)
+    found.append(Party("writer", model.name, model, {key_of(r): r for r in asked}, len(asked)))
+    return [grown.get(group.id, group) for group in prepared.groups]
+
+
+def _with_longest(prepared: Prepared, group: Group, tries: int) -> Group:
+    """The group with as many variants as the writer may write, each as long as it can be."""
+    from unwaver.asking.paraphraser import request
+    from unwaver.variants.certifiers import certifiers_for, with_candidates
+    from unwaver.variants.source import Rewrite
+
+    assert prepared.writer is not None
+    field = prepared.renderer.modified(group)
+    texts = [_longest_text(prepared.writer.model, request(group, field, 0), n) for n in range(tries)]
+    certifiers = [c for c in certifiers_for(group.kind, prepared.config.judges) if c.model]
+    return with_candidates(group, list(map(Rewrite, texts)), field, certifiers, prepared.config.encoder)
+
+
+def _further(prepared: Prepared, item: Item, model: Model) -> tuple[int, Request]:
+    """How often an item is asked, and the request."""
+    return 1 if item.role == "judge" else prepared.config.replicates, prepared.renderer(item, model)

@@ -66,6 +66,12 @@ def lines_of_frames(frames: Sequence[pl.DataFrame], run: Mapping[str, Any]) -> l
 _WHY = {"failed": "calls failed", "not_asked": "not every item was asked"}
 
 
+def counts_of(frames: Sequence[pl.DataFrame]) -> dict[str, int]:
+    """How many groups are missing, by why."""
+    counts = [part.counts for part in parts_of(frames)]
+    return {why: sum(count[why] for count in counts) for why in MISSING}
+
+
 def parts_of(frames: Sequence[pl.DataFrame]) -> list[Part]:
     from unwaver.metrics.block import block_of
     from unwaver.metrics.score import partition
