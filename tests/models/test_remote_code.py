@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib.util
 import io
 import json
 import pickle
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_encoder
 
 import unwaver
 from unwaver.cli.main import main
@@ -77,19 +77,9 @@ WRITES = {
 }
 
 
-def tiny() -> Any:
-    """The module that makes tiny models, which lies beside the tests of training."""
-    spec = importlib.util.spec_from_file_location("tiny", Path(__file__).parents[1] / "train" / "tiny_encoder.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(tiny().encoder(tmp_path_factory.mktemp("plain")))
+    return Path(tiny_encoder.encoder(tmp_path_factory.mktemp("plain")))
 
 
 def bring_code(plain: Path, folder: Path, kind: str, *, known: bool) -> Path:
@@ -118,7 +108,7 @@ def bring_code(plain: Path, folder: Path, kind: str, *, known: bool) -> Path:
 def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n" * 100))
-    tiny().pairs(tmp_path / "mrpc.csv", 40)
+    tiny_encoder.pairs(tmp_path / "mrpc.csv", 40)
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA man doesn't sleep.,He is big.,neutral\n")
     before = signal.getsignal(signal.SIGTERM)
     yield tmp_path
