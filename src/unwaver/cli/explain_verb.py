@@ -57,7 +57,7 @@ def _facts(name: str) -> dict[str, Any]:
         "of": _values(name),
         "formula": meaning.formula,
         "better": meaning.better,
-        "chance": meaning.chance_says or None,
+        "chance": meaning.chance_says or ("computed for each row of a table" if meaning.chance else None),
         "leads": meaning.leads is not None,
         "beside": list(meaning.beside),
         "paper": meaning.paper,
