@@ -42,7 +42,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         opened = browser.new_page()
         opened.goto(path.as_uri())
-        opened.wait_for_function("document.getElementById('count').textContent.includes('groups')")
+        opened.get_by_text(f"of {GROUPS:,} groups").wait_for()
         painted = opened.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
         took = [
             opened.evaluate(FILTER, choice) for choice in (["state", "all"], ["state", "sure"], ["relation", "-1"])
