@@ -26,6 +26,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from unwaver.secret_forms import LEAST, bounded, forms, halves
 
 MASK = "[key]"
+HEADERS = "headers"  # the option, and the field in `extra`
 LEAST_NAMED = 4  # of what is given as a password
 KEY_VARIABLES = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -188,6 +189,8 @@ def learn(name: str, value: object) -> None:
     """An option or a field by its name; JSON and addresses in it are looked into."""
     if isinstance(value, Mapping):
         for key, part in value.items():
+            if name == HEADERS:
+                _learn_header(part)
             learn(str(key), part)
     elif isinstance(value, list | tuple):
         for part in value:
@@ -198,11 +201,22 @@ def learn(name: str, value: object) -> None:
         _learn_text(name, str(value))
 
 
+def _learn_header(value: object) -> None:
+    """Of headers every value is a secret, whatever its name; "$NAME" is where a value comes from."""
+    text = str(value).strip()
+    if text.startswith("$"):
+        text = os.environ.get(text[1:].strip("{}"), "")
+    remember_header(text)
+
+
 def _learn_text(name: str, text: str) -> None:
     if is_secret_name(name):
         remember_named(name, text)
     elif name == "key_env":
         learn_variable(text)
+    elif name == HEADERS:  # also where the JSON is broken
+        for _, *values in _PAIR.findall(text):
+            _learn_header("".join(values))
     learn_text(text)
     if "{" in text:
         with contextlib.suppress(ValueError, RecursionError):  # broken: the pairs in it were found

@@ -129,7 +129,6 @@ def test_a_bomb_is_refused_in_little_memory(kind):
     body = pack(bytes(150_000_000))
     code = """
 import resource, sys
-import httpx
 from unwaver.models import openai
 from unwaver.types import Request
 model = openai.open_model("m", base_url=sys.argv[1], retries=0, timeout=60.0)

@@ -18,27 +18,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
+from typing import Any
 
-from unwaver.errors import ModelError, UsageError, missing_extra
+from unwaver.errors import ModelError, UsageError
+from unwaver.models.connections import Connections
 from unwaver.models.decoding import before_stop, described, longest, stop_strings
+from unwaver.models.openai_address import Address, address_of, headers_of, key_in
 from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, scored
-from unwaver.models.openai_server import PUBLIC_API, Server, Wait, most_tokens
+from unwaver.models.openai_server import LONGEST_BODY, Server, most_tokens
+from unwaver.models.pace import Clock, Limits, Wait, check_limits
 from unwaver.models.parts import Meter, Tokens, way_of
 from unwaver.secrets import (
     KEYS_BELONG,
     is_odd_variable,
     learn,
-    learn_address,
     learn_environment,
     learn_variable,
     looks_like_key,
 )
 from unwaver.types import Answer, Batch, Request
-
-if TYPE_CHECKING:
-    import httpx
 
 NOT_GIVEN = -1  # None is taken: it leaves a setting to the server
 PROBES = 2  # requests that go alone before a server that refuses them is believed
@@ -279,6 +277,10 @@ def open_model(
     key_env: str = "OPENAI_API_KEY",
     backoff: float = 0.5,
     extra: str | Mapping[str, object] | None = None,
+    headers: str | Mapping[str, object] | None = None,
+    api_version: str | None = None,
+    rpm: float | None = None,
+    tpm: float | None = None,
     wait: Wait | None = None,
 ) -> OpenAIModel:
     """The model `name` of the server at `base_url` (default: OPENAI_BASE_URL, else the public API).
@@ -286,17 +288,16 @@ def open_model(
     `max_tokens` is 16 to say a label and 64 in free text if not given. None leaves a setting to the server, and
     `extra` are further fields of the request, a mapping or JSON: max_tokens=None,
     extra='{"max_completion_tokens": 200}'. `key_env` names the variable that holds the key.
+    `headers` go with every request, a mapping or JSON. `api_version` is Azure's. `rpm` and `tpm` are the most
+    requests and tokens in a minute, of all that ask this address.
     With a seed, replicate r is asked with seed + r. `stop` are strings before which a text ends, a list or one
     text with "|" between them. `wait` stands in for sleeping, in tests.
     """
     _check(name, method, concurrency, timeout, retries, key_env)
-    if base_url is not None and not base_url.strip():
-        raise _no_address()  # an empty variable of a script: not a wish for the public API
-    url = _base_url(base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_API)
-    address = f"{url.scheme}://{url.netloc}{url.path}"
-    key = _key(key_env)
+    check_limits(rpm, tpm)
     learn_environment()
-    learn_address(url.geturl())
+    address = address_of(base_url, name, api_version)
+    key = key_in(key_env)
     learn("extra", extra)
     stops, further = stop_strings(stop), _extra(extra)
     short, long = (None, None) if max_tokens is None else longest(None if max_tokens == NOT_GIVEN else max_tokens)
@@ -312,17 +313,18 @@ def open_model(
         return said | further
 
     server = Server(
-        _client(url, key, timeout, concurrency),
+        _connections(address, key, headers, concurrency),
         address,
-        hints=_hints(name, key_env, bool(key)),
+        hints=_hints(name, key_env, bool(key), address.azure),
         timeout=timeout,
         retries=retries,
         backoff=backoff,
-        wait=wait,
+        clock=Clock(wait),
+        limits=Limits(rpm, tpm),
     )
     own, free = settings(method, short), settings("generate", long)
-    free_text = None if own == free else OpenAIModel(name, address, server, free, concurrency, stops)
-    return OpenAIModel(name, address, server, own, concurrency, stops, free_text)
+    free_text = None if own == free else OpenAIModel(name, address.whole, server, free, concurrency, stops)
+    return OpenAIModel(name, address.whole, server, own, concurrency, stops, free_text)
 
 
 def _check(name: str, method: str, concurrency: int, timeout: float, retries: int, key_env: str) -> None:
@@ -341,47 +343,11 @@ def _check(name: str, method: str, concurrency: int, timeout: float, retries: in
         raise UsageError("key_env is not the name of an environment variable", hint="key_env=OPENAI_API_KEY")
 
 
-def _base_url(text: str) -> SplitResult:
-    """The address without a trailing slash; anything that might be a key is refused without being shown."""
-    try:
-        url = urlsplit(text.strip())
-        usable = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-        usable = usable and not re.search(r"\s", url.netloc)
-    except ValueError:
-        usable = False
-    if not usable:
-        raise _no_address()
-    if "@" in url.netloc:
-        raise UsageError("base_url holds a user name or password", hint=KEYS_BELONG)
-    if url.query or url.fragment:
-        raise UsageError(
-            "base_url has a part after ? or #",
-            hint="leave it out; a key belongs in the environment variable OPENAI_API_KEY",
-        )
-    path = url.path.rstrip("/")
-    return url._replace(path=path.removesuffix("/completions").removesuffix("/chat"))
-
-
-def _no_address() -> UsageError:
-    return UsageError("base_url is no address", hint="--model-arg base_url=http://localhost:8000/v1")
-
-
-def _key(variable: str) -> str:
-    key = os.environ.get(variable, "").strip()
-    if not key.isascii() or not key.isprintable():
-        # httpx would show the whole header in its message
-        raise ModelError(f"the key in {variable} has characters that no key has", hint="was it copied whole?")
-    return key
-
-
-def _stay(response: httpx.Response) -> None:
-    """httpx prepares the next request even where no redirect is followed, and fails where it leads nowhere."""
-    response.headers.pop("location", None)
-
-
-def _hints(name: str, key_env: str, has_key: bool) -> dict[int, str]:
+def _hints(name: str, key_env: str, has_key: bool, azure: bool) -> dict[int, str]:
     key = f"is the key in the environment variable {key_env} right?"
     model = f"does the server know the model {name}? base_url usually ends in /v1"
+    if azure:
+        model = f"is there a deployment {name}? --model-arg base_url=https://RESOURCE.openai.azure.com"
     if not has_key:
         key = f"put a key into the environment variable {key_env}"
     setting = "leave out a setting that the server does not support: --model-arg temperature=none"
@@ -400,28 +366,13 @@ def _extra(extra: str | Mapping[str, object] | None) -> dict[str, object]:
     return dict(given)
 
 
-def _client(url: SplitResult, key: str, timeout: float, concurrency: int) -> httpx.Client:
+def _connections(
+    address: Address, key: str, headers: str | Mapping[str, object] | None, concurrency: int
+) -> Connections:
+    sent = headers_of(key, address.azure, headers)
     try:
-        import httpx
-    except ImportError as e:
-        raise missing_extra("httpx", "openai") from e
-    try:
-        httpx.URL(url.geturl())  # stricter than urlsplit
-    except httpx.InvalidURL:
-        raise _no_address() from None
-    headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip, deflate"}
-    if key:
-        named = key.lower().startswith(("bearer ", "basic "))
-        headers["Authorization"] = key if named else f"Bearer {key}"
-    try:
-        return httpx.Client(
-            headers=headers,
-            timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0), pool=None),
-            limits=httpx.Limits(max_connections=concurrency + 1, max_keepalive_connections=concurrency),
-            event_hooks={"response": [_stay]},
-            trust_env=url.hostname not in ("localhost", "127.0.0.1", "::1"),  # no proxy for our own machine
-        )
-    except (httpx.InvalidURL, ValueError, ImportError, OSError) as e:
+        return Connections(address.url, sent, keep=concurrency, longest=LONGEST_BODY)
+    except (ValueError, OSError) as e:
         # not shown: a proxy address may hold a password
         raise ModelError(
             f"the HTTP client cannot start ({type(e).__name__})",

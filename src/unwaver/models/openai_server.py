@@ -15,19 +15,18 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from unwaver.models.connections import Broken, Closed, Connections, Late, Reply, TooLong, Unreachable
 from unwaver.models.limits import MARGIN, byte_count, token_limit
-from unwaver.models.openai_replies import Fault, Filtered, error_message, is_filtered, printable, retry_after
-from unwaver.models.openai_wire import Deadline, limit_reads
+from unwaver.models.openai_address import PUBLIC_API, Address
+from unwaver.models.openai_replies import Fault, Filtered, error_message, is_filtered, printable
+from unwaver.models.pace import Clock, Limits, Sent, pace_of
 from unwaver.models.parts import Meter, Tokens
+from unwaver.models.rate_headers import asked_to_wait, left_of
 from unwaver.secrets import masked_echo
-from unwaver.unpack import BARE, ZLIB, inflated
+from unwaver.unpack import BARE, STEP, ZLIB, inflated
 
-if TYPE_CHECKING:
-    import httpx
-
-PUBLIC_API = "https://api.openai.com/v1"
 _OWN_SERVER = "; one of your own: --model-arg base_url=…, of a judge: --agree judge=openai/NAME,base_url=…"
 LONGEST_BACKOFF = 30.0  # seconds
 LONGEST_BODY = 10_000_000  # bytes, as they come and unpacked
@@ -39,8 +38,6 @@ _MOVED = {301, 302, 303, 307, 308}
 _PLAIN = {"model", "messages", "prompt", "stop"}  # fields that no server counts as further text
 _SETUP = {401, 403, 404, 405} | _MOVED  # no other request would fare better
 
-Wait = Callable[[float], object]
-# hears of each try that failed and may be billed, with the most tokens it can have taken; says if it may go on
 Parsed = TypeVar("Parsed")
 
 
@@ -55,24 +52,25 @@ def most_tokens(body: Mapping[str, object]) -> Tokens:
 class Server:
     def __init__(
         self,
-        client: httpx.Client,
-        address: str,
+        connections: Connections,
+        address: Address,
         *,
         hints: Mapping[int, str],
         timeout: float,
         retries: int,
         backoff: float,
-        wait: Wait | None,
+        clock: Clock,
+        limits: Limits,
     ):
         self.met = False  # has any request succeeded?
         self.gave_up: str | None = None
         self.meter: Meter | None = None
-        self._client, self._address = client, address
-        self._hints, self._wait = hints, wait
+        self._connections, self._place, self._address = connections, address, address.base
+        self._hints, self._clock = hints, clock
+        self._pace, self._limits = pace_of(address.whole), limits
+        self._pace.join(limits)
         self._timeout, self._retries, self._backoff = timeout, retries, backoff
         self._random = random.Random()  # for jitter only: the global generator belongs to the caller
-        self._deadline = Deadline()
-        limit_reads(client, self._deadline)
         self._lock = threading.Lock()
         self._one_by_one = threading.Lock()
         self._failed_in_a_row = 0
@@ -88,8 +86,11 @@ class Server:
         content = json.dumps(body).encode()  # in ASCII: a lone surrogate in a text must not stop us
         faults: list[Fault] = []
         while True:
+            sent = self._pace.admit(lambda: _all(most_tokens(body)), self._clock, stop)
             try:
-                return self._once(path, content, parse)
+                if stop.is_set():
+                    raise Fault("the run ended before it was sent", free=True)
+                return self._once(path, content, parse, sent)
             except Fault as fault:
                 faults.append(fault)
                 again = not stop.is_set() and self._try_again(faults)
@@ -114,7 +115,8 @@ class Server:
                 self.gave_up = f"given up after {self._failed_in_a_row} failures in a row: {fault}"
 
     def close(self) -> None:
-        self._client.close()
+        self._pace.leave(self._limits)
+        self._connections.close()
 
     def _try_again(self, faults: list[Fault]) -> bool:
         # not yet met: another request has failed for good, or all tries of this one look like a wrong address
@@ -136,48 +138,52 @@ class Server:
         if fault.after is not None:
             # a little more than asked, so that not all come back in the same moment
             seconds = fault.after + self._random.uniform(0, self._backoff)
-        (self._wait or stop.wait)(seconds)
+        self._clock.wait(seconds, stop)
 
-    def _once(self, path: str, content: bytes, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
+    def _once(
+        self, path: str, content: bytes, parse: Callable[[dict[str, Any]], Parsed], sent: Sent | None
+    ) -> Parsed:
         """Any reply is at worst a failed call with its reason."""
         try:
             response, body = self._reply(path, content)
             with self._one_by_one if len(body) > LARGE_BODY else contextlib.nullcontext():
-                return parse(self._parsed(response, body))
+                reply = self._parsed(response, body)
+                self._pace.settle(sent, _taken(reply))
+                return parse(reply)
         except Fault:
             raise
         except Exception as e:  # not foreseen: a reply, whatever it is, does not stop a run
             why = printable(str(e))
             raise Fault(f"the answer cannot be read: {type(e).__name__}: {why}", passing=True) from None
 
-    def _reply(self, path: str, content: bytes) -> tuple[httpx.Response, bytes]:
-        import httpx
-
-        until = self._deadline.until = time.monotonic() + self._timeout
-        began = False
+    def _reply(self, path: str, content: bytes) -> tuple[Reply, bytes]:
+        until = time.monotonic() + self._timeout
         try:
-            with self._client.stream("POST", self._address + path, content=content) as response:
-                began = True
-                body = self._body(response, until)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as e:
+            reply = self._connections.post(self._place.target(path), content, until)
+            self._pace.hear(left_of(reply.headers, time.time()), None, self._clock.now())
+            body = self._body(reply, until)
+        except Unreachable as e:
             raise self._absent(e) from None
-        except httpx.TimeoutException:
-            late = "the answer did not end in time" if began else f"no answer within {self._timeout:g} s"
+        except Late as e:
+            late = "the answer did not end in time" if e.began else f"no answer within {self._timeout:g} s"
             raise Fault(late, passing=True) from None
-        except (httpx.HTTPError, httpx.StreamError) as e:
-            why = printable(str(e))
-            raise Fault(f"the connection broke: {type(e).__name__}: {why}", passing=True) from None
-        except (RuntimeError, OSError) as e:  # another thread has closed the client
-            raise Fault(f"the connection was closed: {type(e).__name__}") from None
-        if not response.is_success:
-            raise self._refusal(response, body)
-        return response, body
+        except TooLong:
+            raise Fault(f"the answer is longer than {LONGEST_BODY:,} bytes", passing=True) from None
+        except Broken as e:
+            raise Fault(f"the connection broke: {printable(str(e))}", passing=True) from None
+        except Closed:
+            raise Fault("the connection was closed") from None
+        if not reply.is_success:
+            raise self._refusal(reply, body)
+        return reply, body
 
-    def _body(self, response: httpx.Response, until: float) -> bytes:
+    def _body(self, reply: Reply, until: float) -> bytes:
         try:
-            return _body(response, until)
-        except Fault:
-            if response.is_success:
+            if reply.trouble is not None:
+                raise reply.trouble
+            return _body(reply, until)
+        except Exception:
+            if reply.is_success:
                 raise
             return b""  # what a refusal says cannot be read: its status tells enough
 
@@ -192,8 +198,8 @@ class Server:
             free=True,
         )
 
-    def _refusal(self, response: httpx.Response, body: bytes) -> Fault:
-        status, says = response.status_code, self._excerpt(body)
+    def _refusal(self, response: Reply, body: bytes) -> Fault:
+        status, says = response.status, self._excerpt(body)
         message = f"{self._address} answered {status}" + (f": {says}" if says else "")
         if status in (400, 403) and is_filtered(body):
             return Filtered(message, free=True)
@@ -203,14 +209,15 @@ class Server:
         hint = "the account has no credit left" if no_credit else self._hints.get(status)
         if status in _MOVED:
             hint = "the address has moved: redirects are not followed, give the new base_url"
-        after = retry_after(response.headers.get("retry-after"), time.time()) if passing else None
+        after = asked_to_wait(response.headers, time.time()) if passing else None
+        self._pace.hear({}, after, self._clock.now())
         if status >= 500:
             hint = "the server failed: check its log, then run the same command again to continue"
         return Fault(
             message, hint=hint, passing=passing, setup=setup, refused=True, after=after, free=status < 500
         )
 
-    def _parsed(self, response: httpx.Response, body: bytes) -> dict[str, Any]:
+    def _parsed(self, response: Reply, body: bytes) -> dict[str, Any]:
         try:
             reply = json.loads(body)
         except (ValueError, RecursionError):
@@ -218,7 +225,7 @@ class Server:
             html = "html" in kind or body.lstrip()[:1] == b"<"
             raise Fault(
                 f"{self._address} answered {'HTML' if html else 'broken JSON'} "
-                f"(status {response.status_code}, {kind}): {self._excerpt(body)}",
+                f"(status {response.status}, {kind}): {self._excerpt(body)}",
                 hint="base_url usually ends in /v1" if html else None,
                 passing=True,
                 setup=html,
@@ -235,18 +242,27 @@ class Server:
         return printable(text[:20_000])
 
 
-def _body(response: httpx.Response, until: float) -> bytes:
-    """The body, which may be neither endless nor endlessly slow, packed or unpacked."""
+def _all(tokens: Tokens) -> int:
+    """Of a request and its answer; where nothing limits the answer, its reply will tell."""
+    return tokens[0] + (tokens[1] or 0)
+
+
+def _taken(reply: Mapping[str, Any]) -> int | None:
+    """{"usage": {"prompt_tokens": 9, "completion_tokens": 1}} -> 10; None where a reply does not say it."""
+    usage = reply.get("usage")
+    counts = (
+        [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
+    )
+    known = [n for n in counts if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**53]
+    return sum(known) if known else None
+
+
+def _body(reply: Reply, until: float) -> bytes:
+    """The body unpacked, which may be neither endless nor endlessly slow."""
     size, parts = 0, []
-
-    def raw() -> Iterator[bytes]:
-        received = 0
-        for part in response.iter_raw():
-            received = _within(received + len(part), until)
-            yield part
-
+    pieces = (reply.body[begin : begin + STEP] for begin in range(0, len(reply.body), STEP))
     try:
-        for part in _unpacked(raw(), response.headers.get("content-encoding", "")):
+        for part in _unpacked(pieces, reply.headers.get("content-encoding", "")):
             size = _within(size + len(part), until)
             parts.append(part)
     except (zlib.error, EOFError) as e:
