@@ -205,7 +205,7 @@ class _Http(ThreadingHTTPServer):
         super().__init__(*arguments)
 
     daemon_threads = True
-    request_queue_size = 256
+    request_queue_size = 1024
 
     def get_request(self) -> Any:
         connection, address = super().get_request()

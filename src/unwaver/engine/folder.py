@@ -170,7 +170,7 @@ def shown_record(record: Mapping[str, Any], config: Config, place: Path) -> dict
 def versions() -> dict[str, str]:
     """Versions of what a number may depend on; libraries only where they were used."""
     found: dict[str, str] = {}
-    for name in ("numpy", "polars", "scipy", "torch", "transformers", "tokenizers", "httpx"):
+    for name in ("numpy", "polars", "scipy", "torch", "transformers", "tokenizers"):
         if name in sys.modules:
             found[name] = str(getattr(sys.modules[name], "__version__", "?"))
     return {"unwaver": __version__, "python": platform.python_version(), **found}

@@ -276,6 +276,7 @@ def _head(reader: io.BufferedReader, method: str) -> http.client.HTTPResponse:
         response.begin()
         if not 100 <= response.status < 200 or response.status == 101:
             return response
+        response.fp = None  # type: ignore[assignment]  # or its end would close what the next is read from
 
 
 def _body(response: http.client.HTTPResponse, longest: int) -> tuple[bytes, Exception | None]:

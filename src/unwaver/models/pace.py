@@ -105,8 +105,8 @@ class Pace:
                 self._closed_until = 0.0
 
     def admit(self, tokens: Callable[[], int], clock: Clock, stop: threading.Event) -> Sent | None:
-        """Wait until a request may be sent, and count it. Who comes first goes first, or small requests would keep a
-        large one waiting for ever."""
+        """Wait until a request may be sent, and count it. Who comes first goes first: small requests must not keep
+        a large one waiting for ever."""
         if not self._is_limited():
             return None
         with self._turn:
