@@ -1,7 +1,7 @@
 """300 requests at a time to a server on the loopback: the client of servers against a plain loop of http.client.
 
-Both have as many threads and send the same requests to a server that answers after 0.2 s, in three rounds by turns;
-the medians count. Then 20,000 requests to one that answers at once: the memory that they take.
+Both have as many threads and send the same requests, by turns, to a server that answers after 0.2 s; the medians
+of three rounds count. Then 20,000 requests to one that answers at once: the memory that they take.
 
     python bench/connections.py serve SECONDS     the server alone: prints its port
 """
