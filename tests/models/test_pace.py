@@ -296,3 +296,11 @@ def test_a_pace_is_forgotten_with_its_last_member():
     assert not pace._is_limited()
     assert pace_of("http://somewhere") is pace
     pace_module._paces.pop("http://somewhere")
+
+
+def test_a_server_is_one_however_its_address_is_written():
+    from unwaver.models.openai_address import address_of
+
+    forms = ["http://Host:1/v1", "http://host:1/v1/", "http://host:1/v1/chat/completions", "http://host:1/v1?a=b"]
+    assert len({address_of(form, "m", None).server for form in forms}) == 1
+    assert address_of("http://host:2/v1", "m", None).server not in {address_of(f, "m", None).server for f in forms}

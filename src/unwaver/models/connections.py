@@ -80,8 +80,6 @@ class Connections:
         self._port = url.port or (443 if url.scheme == "https" else 80)
         self._tls = _context() if url.scheme == "https" else None
         self._proxy = proxy_for(url)
-        if self._proxy is not None and self._proxy.tls and self._tls is not None:
-            raise ValueError("a proxy that is itself reached by TLS, before a server with TLS")
         self._outer = _context() if self._proxy is not None and self._proxy.tls else None
         self._longest = longest
         named = f"[{self._host}]" if ":" in self._host else self._host
@@ -146,7 +144,7 @@ class Connections:
             self._open.discard(connection)
         connection.hang_up()
 
-    def _connected(self, until: float) -> socket.socket:
+    def _connected(self, until: float) -> Any:
         if self._closed:
             raise Closed
         limit = min(CONNECT, max(until - time.monotonic(), 0.001))
@@ -157,9 +155,13 @@ class Connections:
             raise Unreachable(str(e) or type(e).__name__) from None
         try:
             found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._proxy is not None and self._outer is not None:
+                found = self._outer.wrap_socket(found, server_hostname=self._proxy.host)
+            if self._tls is None:
+                return found
             if self._proxy is not None:
-                found = self._through(found, self._proxy, time.monotonic() + limit)
-            return found if self._tls is None else self._tls.wrap_socket(found, server_hostname=self._host)
+                self._lead_on(found, self._proxy, time.monotonic() + limit)
+            return self._secured(found, self._tls, time.monotonic() + limit)
         except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
             found.close()
             raise Unreachable(str(e) or type(e).__name__) from None
@@ -167,12 +169,15 @@ class Connections:
             found.close()
             raise
 
-    def _through(self, found: socket.socket, proxy: Proxy, until: float) -> socket.socket:
-        """The connection to a proxy, led on to the server where the two must talk in secret."""
-        if self._outer is not None:
-            return self._outer.wrap_socket(found, server_hostname=proxy.host)
-        if self._tls is None:
-            return found
+    def _secured(self, found: Any, context: ssl.SSLContext, until: float) -> Any:
+        if self._outer is None:
+            return context.wrap_socket(found, server_hostname=self._host)
+        from unwaver.models.tls_in_tls import TlsInTls
+
+        return TlsInTls(found, context, self._host, until)
+
+    def _lead_on(self, found: socket.socket, proxy: Proxy, until: float) -> None:
+        """Have a proxy lead a connection on to the server, with which we talk in secret."""
         allowed = f"Proxy-Authorization: {proxy.authorization}\r\n" if proxy.authorization else ""
         found.sendall(
             f"CONNECT {self._authority} HTTP/1.1\r\nHost: {self._authority}\r\n{allowed}\r\n".encode("latin-1")
@@ -184,7 +189,6 @@ class Connections:
             raise Unreachable(f"the proxy did not answer with HTTP: {type(e).__name__}") from None
         if not 200 <= reply.status < 300:
             raise Unreachable(f"the proxy answered {reply.status} {reply.reason}")
-        return found
 
 
 class _Connection:

@@ -46,8 +46,13 @@ class Address:
 
     @property
     def whole(self) -> str:
-        """With its query: what tells one server from another."""
+        """With its query: what answers are stored under."""
         return self.base + (f"?{self.url.query}" if self.url.query else "")
+
+    @property
+    def server(self) -> str:
+        """Who shares limits: whatever the API version, and however the host is written."""
+        return f"{self.url.scheme}://{self.url.netloc.lower()}{self.url.path}"
 
     def target(self, path: str) -> str:
         """ "/chat/completions" -> "/v1/chat/completions", as it is sent."""

@@ -67,7 +67,7 @@ class Server:
         self.meter: Meter | None = None
         self._connections, self._place, self._address = connections, address, address.base
         self._hints, self._clock = hints, clock
-        self._pace, self._limits = pace_of(address.whole), limits
+        self._pace, self._limits = pace_of(address.server), limits
         self._pace.join(limits)
         self._timeout, self._retries, self._backoff = timeout, retries, backoff
         self._random = random.Random()  # for jitter only: the global generator belongs to the caller
