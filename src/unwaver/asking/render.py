@@ -91,6 +91,12 @@ class Renderer:
         items = {(i.task, i.template): i for g in groups for i in g.items}
         return {key: self.form(item).words for key, item in items.items()}
 
+    def prompts(self, groups: Sequence[Group]) -> dict[str, dict[str, object]]:
+        """The prompt of each form before its fields are filled in, and its words, by task/template."""
+        items = {(i.task, i.template): i for g in groups for i in g.items if i.role != "judge"}
+        forms = {f"{task}/{name}": self.form(item) for (task, name), item in items.items()}
+        return {name: {"prompt": form.prompt, "words": form.words} for name, form in forms.items()}
+
 
 def _words(item: Item, form: Form) -> tuple[str, ...]:
     """The words of the form, or the labels themselves where an item brings choices of its own."""

@@ -103,6 +103,7 @@ def _print(comparison: Comparison, limit: int, console: Console) -> None:
 
     from unwaver.reports.terminal import print_rows
     from unwaver.text.shown import safe
+    from unwaver.verdicts.differing import heading
     from unwaver.verdicts.paired_runs import summary
 
     first, second = comparison.first, comparison.second
@@ -111,6 +112,8 @@ def _print(comparison: Comparison, limit: int, console: Console) -> None:
     else:
         title = f"{second.name} against {first.name}"
     console.print(Text(safe(title), style="bold"))
+    for line in heading(comparison.differs):
+        console.print(Text(safe(line)), soft_wrap=True)
     print_rows([_NUMBERS, *map(_numbers, comparison.rows)], console)
     print_rows(_counts(comparison.rows), console)
     counts = summary(comparison.rows)

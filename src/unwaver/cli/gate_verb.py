@@ -146,6 +146,8 @@ def _print(outcome: GateOutcome) -> None:
 
     checks = outcome.checks
     console = Console(highlight=False)
+    for line in outcome.heading:
+        console.print(Text(safe(line)), soft_wrap=True)
     several = len({(c.model, c.method) for c in checks}) > 1
     suites = {c.suite for c in checks if c.suite}
 

@@ -127,6 +127,7 @@ def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | No
         "writer": _model_record(writer.model.name, writer.model) if writer else None,
         "notes": _notes(prepared, groups),
         "words": {f"{task}/{template}": found for (task, template), found in words.items()},
+        "prompts": prepared.renderer.prompts(groups),
         "hashes": {"groups.jsonl": groups_hash},
         "versions": versions(),
     }

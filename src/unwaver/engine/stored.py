@@ -81,6 +81,7 @@ _RUN = fields(
         "until": maybe(_UNTIL),
         "notes": dict_of(list_of(name)),
         "hashes": dict_of(text),
+        "prompts": dict_of(fields({"prompt": text, "words": list_of(text)})),
         "versions": dict_of(text),
         "spent": fields(
             {}, {"stopped": maybe(name), **dict.fromkeys(("calls", "tokens_in", "tokens_out"), count)}

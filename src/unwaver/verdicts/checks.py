@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from unwaver.bars import Decision
+from unwaver.verdicts.differing import Difference, heading
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class GateOutcome:
     checks: tuple[Check, ...]
     alpha: float = 0.05
     allow_undecided: bool = False
+    differs: tuple[Difference, ...] = ()  # between the baseline (first) and the run
 
     @property
     def verdict(self) -> Decision:
@@ -84,6 +86,12 @@ class GateOutcome:
         level = f"Limits are one-sided at {100 * (1 - self.alpha):g} %"
         return f"{level}; for a drop, they limit how much worse the run is." if drops else f"{level}."
 
+    @property
+    def heading(self) -> list[str]:
+        """Lines above the checks: how the baseline and the run were asked differently."""
+        lines = list(heading(self.differs))
+        return ["baseline | this run", *lines] if lines else []
+
     def document(self) -> dict[str, Any]:
         """What `unwaver gate --json` prints."""
         return {
@@ -91,6 +99,7 @@ class GateOutcome:
             "verdict": self.verdict,
             "alpha": self.alpha,
             "allow_undecided": self.allow_undecided,
+            **({"differs": [difference._asdict() for difference in self.differs]} if self.differs else {}),
             "checks": [asdict(check) for check in self.checks],
         }
 

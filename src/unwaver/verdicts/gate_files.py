@@ -23,7 +23,7 @@ def junit(outcome: GateOutcome) -> str:
     for check in checks:
         names = {"classname": _xml(check.case.replace("/", ".")), "name": _xml(f"{check.bar} ({check.model})")}
         case = xml.SubElement(suite, "testcase", {**names, "time": "0"})
-        told = _xml(f"{shown_value(check)}; {check.reason}")
+        told = _xml("; ".join([shown_value(check), check.reason, *outcome.heading[1:]]))
         if check in failed:
             xml.SubElement(case, "failure", {"type": check.verdict, "message": told}).text = _xml(str(check))
         elif check in skipped:
@@ -44,6 +44,8 @@ def markdown(outcome: GateOutcome) -> str:
     lines = [
         f"## unwaver gate: {marks[outcome.verdict]}",
         "",
+        *(f"{_cell(line)}  " for line in outcome.heading),
+        *([""] if outcome.heading else []),
         "| relation | model | bar | % | limits | accuracy | groups | verdict | why |",
         "|---|---|---|--:|--:|--:|--:|---|---|",
     ]

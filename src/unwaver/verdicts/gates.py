@@ -25,7 +25,7 @@ from unwaver.stats import FEWEST as FEWEST_UNITS
 from unwaver.stats.paired import difference
 from unwaver.verdicts.checks import Check, GateOutcome
 from unwaver.verdicts.further_groups import further_groups
-from unwaver.verdicts.paired_runs import Side, comparable, paired, sides_of
+from unwaver.verdicts.paired_runs import Side, comparable, paired, sides_of, twin_of, what_differs
 from unwaver.verdicts.placed_bars import EVERYWHERE, Given, PlacedBar, bars_for, bars_from
 
 ALPHA = 0.05
@@ -52,16 +52,20 @@ def gate(
     """
     placed, of_file = bars_from(bars)
     level = alpha if alpha is not None else ALPHA if of_file is None else of_file
+    sides = sides_of(_path(run), **options)
+    others = [] if baseline is None else sides_of(_path(baseline), **options)
     checks = checks_of(
-        sides_of(_path(run), **options),
+        sides,
         placed,
-        baseline=() if baseline is None else sides_of(_path(baseline), **options),
+        baseline=others,
         alpha=level,
         common=common,
         allow_different=allow_different,
         seed=seed,
     )
-    return GateOutcome(tuple(checks), level, allow_undecided)
+    differs = [d for side in sides if others for d in what_differs(_baseline_of(side, others), side)]
+    once = [d for n, d in enumerate(differs) if d not in differs[:n]]
+    return GateOutcome(tuple(checks), level, allow_undecided, tuple(once))
 
 
 def _path(run: str | Path | Result) -> Path:
@@ -282,9 +286,8 @@ def _is_hidden(placed: PlacedBar, side: Side, bars: Sequence[PlacedBar]) -> bool
 def _baseline_of(side: Side, baseline: Sequence[Side]) -> Side:
     if len(baseline) == 1:
         return baseline[0]
-    for other in baseline:
-        if (other.model, other.method) == (side.model, side.method):
-            return other
+    if twin := twin_of(side, baseline):
+        return twin
     names = ", ".join(other.model for other in baseline)
     raise UsageError(f"the baseline has no {side.model} ({side.method})", hint=f"it has {names}")
 

@@ -1,7 +1,7 @@
 """Runs on the same groups, each against the first: which differences are there, and which groups changed?
 
 Nothing is compared that is not the same question: other groups, other texts, other numbers of variants or other
-settings are refused, unless asked for, and then they are named.
+settings are refused, unless asked for, and then they are named. Prompts and decoding may differ: see differing.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from unwaver.metrics.score import Measured, Unreadable, accuracy_of, broken, mea
 from unwaver.stats import LEVEL
 from unwaver.stats.paired import difference, holm
 from unwaver.types import Group, Item
+from unwaver.verdicts.differing import Difference, asked_how, differing
 
 CaseName = tuple[str, str, str]
 Change = Literal["better", "worse", "differs", "no difference"]
 
-# what gives a comparison another meaning; the model, its identity and its method are what is compared
+# what gives a comparison another meaning; the model, its method, its prompts and its decoding are what is compared
 MEANING = (
-    "shots", "replicates", "system", "template", "normalise", "decode", "read", "unreadable", "cut", "additive",
-    "variants", "writer", "writer_args", "judges", "k", "encoder", "lang", "antonyms", "review", "epsilon",
+    "shots", "replicates", "normalise", "read", "unreadable", "cut", "additive", "variants", "writer",
+    "writer_args", "judges", "k", "encoder", "lang", "antonyms", "review", "epsilon",
     "agree",
 )  # fmt: skip
 
@@ -48,6 +49,7 @@ class Side:
     groups: Mapping[str, Group] = field(default_factory=dict)
     unreadable: Unreadable = "violate"
     failures: tuple[Reason, ...] = ()  # of this model, and of those who judged
+    asked: Mapping[str, Any] = field(default_factory=dict)  # system prompt, templates and decoding, if known
 
     @property
     def name(self) -> str:
@@ -92,6 +94,15 @@ class Comparison:
     rows: tuple[ComparedScore, ...]
     remarks: tuple[str, ...]
 
+    @property
+    def differs(self) -> list[Difference]:
+        return what_differs(self.first, self.second)
+
+
+def what_differs(first: Side, second: Side) -> list[Difference]:
+    """How the two were asked differently: what the comparison is about, beside the models."""
+    return differing(first.asked, second.asked, same_model=first.model == second.model)
+
 
 def sides_of(path: Path, unreadable: Unreadable | None = None, **options: Any) -> list[Side]:
     """The models of a run folder, a table or a log; options are those of unwaver.score."""
@@ -111,9 +122,12 @@ def sides_of(path: Path, unreadable: Unreadable | None = None, **options: Any) -
             settings["seed"] = config.get("seed")  # it chooses the solved examples
     parts = found.frame.partition_by(["model", "method"], maintain_order=True)
     return [
-        Side(str(path), name, part["method"][0], part, settings, groups, reading, _failures(reasons, name))
+        Side(
+            *(str(path), name, method, part, settings, groups, reading, _failures(reasons, name)),
+            asked=asked_how(found.run, name, method) if found.config is not None else {},
+        )
         for part in parts
-        for name in [str(part["model"][0])]
+        for name, method in [(str(part["model"][0]), str(part["method"][0]))]
     ]
 
 
@@ -123,17 +137,22 @@ def _failures(reasons: Sequence[Reason], model: str) -> tuple[Reason, ...]:
 
 def pairs_of(runs: Sequence[Sequence[Side]]) -> list[tuple[Side, Side]]:
     """Runs of the same several models are compared model by model; else everything with what comes first."""
-    names = [[(side.model, side.method) for side in sides] for sides in runs]
-    if len(runs) > 1 and len(names[0]) > 1 and all(sorted(n) == sorted(names[0]) for n in names):
-        return [
-            (first, next(s for s in later if (s.model, s.method) == (first.model, first.method)))
-            for later in runs[1:]
-            for first in runs[0]
-        ]
+    if len(runs) > 1 and len(runs[0]) > 1:
+        twins = [[twin_of(first, later) for first in runs[0]] for later in runs[1:]]
+        if all(len(later) == len(runs[0]) for later in runs[1:]) and None not in (t for of in twins for t in of):
+            return [(one, t) for of in twins for one, t in zip(runs[0], of, strict=True) if t is not None]
     first, *others = [side for sides in runs for side in sides]
     if not others:
         raise UsageError("there is only one run of one model here", hint="give a second run: unwaver compare A B")
     return [(first, other) for other in others]
+
+
+def twin_of(side: Side, others: Sequence[Side]) -> Side | None:
+    """The same model in another run: by its method, too, where it has several. Another decoding has another name
+    for the method."""
+    exact = [other for other in others if (other.model, other.method) == (side.model, side.method)]
+    named = [other for other in others if other.model == side.model]
+    return exact[0] if exact else named[0] if len(named) == 1 else None
 
 
 def compare(
@@ -439,6 +458,7 @@ def document(found: Sequence[Comparison], alpha: float) -> dict[str, Any]:
                     name: {"path": side.path, "model": side.model, "method": side.method}
                     for name, side in (("first", c.first), ("second", c.second))
                 },
+                "differs": [difference._asdict() for difference in c.differs],
                 "summary": summary(c.rows),
                 "rows": [asdict(row) for row in c.rows],
                 "remarks": list(c.remarks),
