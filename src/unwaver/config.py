@@ -54,6 +54,7 @@ class Config:
     variants: tuple[str, ...] = ()
     writer: str | None = None
     writer_args: Mapping[str, str] = field(default_factory=dict)
+    writer_prompt: str | None = None
     judges: tuple[str, ...] = ()
     k: int | None = None
     tries: int | None = None

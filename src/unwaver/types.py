@@ -40,6 +40,7 @@ class Item:
     about: str = ""
     at_least: float = 0.0
     certified: bool | None = None
+    certified_by: str = ""  # "writer": the model that wrote it said so when the groups were made
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class Request:
     item: str = ""
     replicate: int = 0
     template: str = ""  # name and version of the prompt template
+    limit: int | None = None  # the most tokens of the answer, in place of the model's own limit
+    schema: str = ""  # JSON schema of the answer, where a service has structured output
 
 
 @dataclass(frozen=True, slots=True)

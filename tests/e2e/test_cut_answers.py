@@ -280,6 +280,8 @@ def test_paraphrases_that_a_writer_did_not_finish(unwaver: Any, tmp_path: Path) 
         3,
         "--seed",
         7,
+        "--judge",
+        "length=0:9",
     ]
     with served(says) as server:
         writer = ["--writer", "openai/writer", "--writer-arg", f"base_url={server.url}"]

@@ -269,7 +269,9 @@ def test_writers_and_what_they_write_are_in_both_figures(files: Path) -> None:
 def test_the_cap_holds_for_writers(files: Path, cap: float) -> None:
     till = Scribe()
     with Server(script=till) as server:
-        result = package.run("p.csv", "openai/m", **paraphrased(files, server, max_cost=cap))
+        options = paraphrased(files, server, max_cost=cap)
+        options["writer_args"] = {**options["writer_args"], "max_tokens": "40"}
+        result = package.run("p.csv", "openai/m", **options)
     assert 0 < till.bill <= cap
     assert result.run["spent"]["cost"] == pytest.approx(till.bill)
 

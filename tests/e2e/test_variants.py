@@ -204,11 +204,15 @@ def test_epsilon_bounds_the_score(scores: Any, place: Path) -> None:
 WRITER = """
 CALLS = 0
 
+def said_same(requests):
+    # the function is also asked whether what it wrote means the same
+    return ["Yes"] * len(requests) if requests[0]["choices"] else None
+
 def write(requests):
-    return [None if "swimming" in r["prompt"] else "Sure: " + r["prompt"].rpartition(": ")[2] + " Indeed." for r in requests]
+    return said_same(requests) or [None if "swimming" in r["prompt"] else "Sure: " + r["prompt"].rpartition(": ")[2] + " Indeed." for r in requests]
 
 def good(requests):
-    return [r["prompt"].rpartition(": ")[2] + " Indeed. \\N{CAT}" for r in requests]
+    return said_same(requests) or [r["prompt"].rpartition(": ")[2] + " Indeed. \\N{CAT}" for r in requests]
 """
 
 
@@ -230,9 +234,10 @@ def test_a_function_as_the_writer(unwaver: Any, place: Path) -> None:
     )
     done = unwaver(*command, "--writer", "python/writer:good", "--out", "r", "--json")
     assert done.returncode == 0, done.stderr
-    items = [i for g in groups_in(place / "r" / "groups.jsonl") for i in g["items"]]
+    items = [i for g in groups_in(place / "r" / "groups.jsonl") for i in g["items"] if i["role"] != "judge"]
     assert [i["fields"]["hypothesis"] for i in items][1] == "A man is resting. Indeed. 🐈"
-    assert json.loads(done.stdout)["run"]["spent"]["calls"] == 4 + 4 + 4, "originals, one text each, variants"
+    spent = json.loads(done.stdout)["run"]["spent"]["calls"]
+    assert spent == 4 + 4 + 4 + 4, "originals, one text each, whether it means the same, variants"
     again = unwaver(*command, "--writer", "python/writer:good", "--out", "r", "--json")
     assert json.loads(again.stdout)["run"]["spent"]["calls"] == 0
     assert json.loads(again.stdout)["scores"] == json.loads(done.stdout)["scores"]
@@ -246,8 +251,8 @@ def test_a_writer_that_fails_ends_with_3(unwaver: Any, place: Path) -> None:
     done = unwaver(*command, "--writer", "python/writer:write", *declared, "--out", "r")
     assert done.returncode == 3, done.stderr
     assert "1 calls of the writer failed" in done.stdout + done.stderr
-    texts = [i["fields"]["hypothesis"] for g in groups_in(place / "r" / "groups.jsonl") for i in g["items"]]
-    assert "A man is resting. Indeed." in texts
+    items = [i for g in groups_in(place / "r" / "groups.jsonl") for i in g["items"]]
+    assert "A man is resting. Indeed." in [i["fields"].get("hypothesis") for i in items]
     refused(unwaver(*command, "--writer", "pyhton/x"), "pyhton")
 
 

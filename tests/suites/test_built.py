@@ -9,7 +9,7 @@ import pytest
 
 import unwaver
 from unwaver import registry
-from unwaver.asking.paraphraser import clean
+from unwaver.asking.writing import clean
 from unwaver.config import Config
 from unwaver.engine import prepare
 from unwaver.engine.build_groups import build
@@ -244,6 +244,9 @@ class Staged:
 
     def answer(self, requests):
         for n, request in enumerate(requests):
+            if request.choices:  # whether what it wrote means the same
+                yield [(n, Answer(text="Yes"))]
+                continue
             self.asked[request.prompt, request.replicate] += 1
             text = self._texts[request.replicate % len(self._texts)]
             answer = (
@@ -310,7 +313,7 @@ def test_rounds_go_on_until_k_are_certified(fooled, tmp_path):
     (found,) = result.run["certification"]
     assert (found["candidates"], found["judged"], found["acceptance"]) == (6, 6, pytest.approx(4 / 6))
     records = [json.loads(x) for x in (tmp_path / "run" / "audit.jsonl").read_text().splitlines()]
-    assert Counter(r["standing"] for r in records) == {"rejected": 2, "kept": 4}
+    assert Counter(r["standing"] for r in records) == {"rejected": 2, "copy": 2, "kept": 4}
     assert unwaver.score(str(tmp_path / "run")).scores == result.scores
 
 
@@ -382,7 +385,7 @@ def test_semantic_groups_without_a_paraphrase_can_be_scored_again(fooled, tmp_pa
     result = fooled(Staged("First one is here."), kind="semantic", k=1, tries=2)
     score = result.find("tau")
     assert (score.counted, score.not_applicable) == (1, 1)
-    assert [len(g.items) for g in read_groups(tmp_path / "run")] == [1, 2]
+    assert [len(g.items) for g in read_groups(tmp_path / "run")] == [1, 3]
     assert unwaver.score(str(tmp_path / "run")).scores == result.scores
 
 

@@ -151,7 +151,7 @@ _TYPES: Mapping[str, Callable[[pl.Series, Origin], pl.Series]] = {
         ("suite", "task", "kind", "expect", "model", "method", "item", "role", "label", "status"), texts
     ),
     **dict.fromkeys(("text", "right_by"), texts),
-    **dict.fromkeys(("truncated", "sequential"), truths),
+    **dict.fromkeys(("truncated", "sequential", "self_certified"), truths),
     "gold": label_sets,
     "right": lambda column, origin: truths(column, origin).cast(pl.Float64),
     "probs": lists_of_numbers,

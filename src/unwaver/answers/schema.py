@@ -34,6 +34,7 @@ OPTIONAL: dict[str, Any] = {
     "embedding_distance": pl.Float64,  # of a variant to its original
     "sequential": pl.Boolean,  # true: how many groups were asked follows from what was answered
     "right_by": pl.String,  # how free text was judged: rouge1, contains
+    "self_certified": pl.Boolean,  # true: variants count because the model that wrote them says so
     "units": pl.List(pl.String),  # the original items of the group, where several groups share them
 }
 REQUIRED = ("group", "kind", "role", "label")

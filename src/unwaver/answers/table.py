@@ -13,7 +13,7 @@ import polars as pl
 
 from unwaver.answers.labels import is_settled, read_labels
 from unwaver.answers.schema import OPTIONAL, SCHEMA
-from unwaver.groups import is_plain
+from unwaver.groups import SELF_CERTIFIED, is_plain, is_self_certified
 from unwaver.groups.certify import Reading, counted, reading_of
 from unwaver.state import NO_ANSWER, CutMode, Status, is_cut, status_of
 from unwaver.types import Answer, Group, Item
@@ -179,6 +179,8 @@ def _extra_columns(
         columns["units"] = [list(group.units) or None for group, _ in rows]
     if any(group.epsilon is not None for group in groups):
         columns["epsilon"] = [group.epsilon for group, _ in rows]
+    if any(map(is_self_certified, groups)):
+        columns[SELF_CERTIFIED] = [is_self_certified(group) for group, _ in rows]
     if any(group.kind == "fooling" for group in groups):
         distances = _distances(groups, told)
         columns["keep"] = [group.keep for group, _ in rows]

@@ -7,7 +7,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from unwaver.groups import has_candidates
+from unwaver.groups import has_candidates, is_self_certified
 from unwaver.groups.certify import WHY, Read, in_play, standings, verdict
 from unwaver.metrics.missing import LEAST, in_words
 from unwaver.types import Group, Item
@@ -17,18 +17,22 @@ VERSION = 1
 ENOUGH = (1, 3, 5)
 
 
+Rejected = Literal["unfinished", "refused", "empty", "copy"]
+
+
 class Unfinished(NamedTuple):
-    """What a writer wrote that is no candidate: cut at its token limit (unfinished), or refused by the service."""
+    """What a writer wrote that is no candidate: cut at its token limit (unfinished), refused by the service,
+    empty, or a copy of the original or of another candidate."""
 
     group: str
     attempt: int
     original: str
     text: str
-    standing: Literal["unfinished", "refused"]
+    standing: Rejected
+    reason: str
 
     def record(self, model: str) -> dict[str, Any]:
         """As a line of audit.jsonl."""
-        cut = self.standing == "unfinished"
         return {
             "version": VERSION,
             "model": model,
@@ -37,7 +41,7 @@ class Unfinished(NamedTuple):
             "original": self.original,
             "variant": self.text,
             "standing": self.standing,
-            "reasons": ["the writer was cut at its token limit" if cut else "the service of the writer refused"],
+            "reasons": [self.reason],
             "verdicts": [],
             "reviewed": None,
         }
@@ -143,13 +147,21 @@ def summary(groups: Sequence[Group], read: Read, unfinished: Sequence[Unfinished
         "accepted": accepted,
         "acceptance": accepted / decided if decided else None,
         "kept": sum(map(len, kept)),
-        "unfinished": sum(one.standing == "unfinished" for one in unfinished),
-        "refused": sum(one.standing == "refused" for one in unfinished),
+        **{name: [one.standing for one in unfinished].count(told) for name, told in _REJECTED.items()},
+        **({"self_certified": True} if any(map(is_self_certified, judged)) else {}),
         "no_verdict": _without_verdict(judged, read),
         "distance_to_original": fmean(to_original) if to_original else None,
         "distance_among_variants": fmean(among) if among else None,
         **{f"items_with_{n}": fmean(len(texts) >= n for texts in kept) if n <= most else None for n in ENOUGH},
     }
+
+
+_REJECTED: Mapping[str, Rejected] = {
+    "unfinished": "unfinished",
+    "refused": "refused",
+    "empty": "empty",
+    "copies": "copy",
+}
 
 
 def _without_verdict(groups: Sequence[Group], read: Read) -> dict[str, int]:
@@ -180,6 +192,12 @@ def as_text(found: Mapping[str, Any]) -> str:
         )
     if found.get("refused"):
         text += f", {found['refused']:,} refused by the writer's service"
+    if found.get("empty"):
+        text += f", {found['empty']:,} empty"
+    if found.get("copies"):
+        text += f", {found['copies']:,} copies or near-copies"
+    if found.get("self_certified"):
+        text += ", certified by their own writer"
     if any(found.get("no_verdict", {}).values()):
         text += f", judge answers without a verdict: {in_words(found['no_verdict'])}"
     shares = [(n, found[f"items_with_{n}"]) for n in ENOUGH if found[f"items_with_{n}"] is not None]

@@ -6,26 +6,23 @@ What it writes is stored like any other answer, so running the same command agai
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Literal
+from collections.abc import Callable, Sequence, Set
 
 from unwaver.answers.store import Store
 from unwaver.asking.ask import key_maker
-from unwaver.asking.audit import Unfinished
+from unwaver.asking.audit import Rejected, Unfinished
 from unwaver.asking.panel import Panel, Respondent
 from unwaver.asking.render import Renderer
+from unwaver.asking.writing import SCHEMA, prompt_for, token_limit, why_copy, written
 from unwaver.config import Config
 from unwaver.groups.certify import Read, in_play, standings
+from unwaver.models.parts import Parts
 from unwaver.state import state_of
 from unwaver.types import Answer, Group, Model, Request
-from unwaver.variants.certifiers import Certifier, certifiers_for, with_candidates
+from unwaver.variants.certifiers import certifiers_for, with_candidates
 from unwaver.variants.paraphrase import K
 from unwaver.variants.source import Rewrite
 
-PROMPT = "Rephrase the following sentence while preserving its original meaning: {text}"
-TEMPLATE = "paraphrase@1"
-# the settings of Arakelyan et al.: short texts, some variety
-SETTINGS: Mapping[str, object] = {"temperature": 0.6, "max_tokens": 40}
 TRIES = 2  # for each variant that is wanted, unless said otherwise
 
 
@@ -61,7 +58,7 @@ class Written:
         wanted: dict[str, str] = {}
         for group in groups:
             if group.id in awaiting and unfinished(group, reads):
-                asked = request(group, self._renderer.modified(group), attempt)
+                asked = request(group, self._renderer.modified(group), attempt, self._config, self._writer.model)
                 wanted[group.id] = key = self._key_of(asked)
                 self._writer.plan.requests[key] = asked
                 self._writer.plan.groups.append([key])
@@ -71,12 +68,15 @@ class Written:
         return [self._grown(g, answers.get(wanted[g.id]), attempt) if g.id in wanted else g for g in groups]
 
     def _grown(self, group: Group, answer: Answer | None, attempt: int) -> Group:
-        certifiers, field = certifiers_for(group.kind, self._config.judges), self._renderer.modified(group)
-        if answer is not None and (why := why_rejected(answer)):
-            original = group.items[0].fields[field]
-            self.unfinished.append(Unfinished(group.id, attempt, original, clean(answer.text or ""), why))
+        field = self._renderer.modified(group)
+        original = group.items[0].fields[field]
+        text = "" if answer is None or answer.error is not None else written(answer.text or "", original)
+        others = [item.fields[field] for item in group.items if item.role == "variant"]
+        if answer is not None and (why := why_rejected(answer, text, original, others)):
+            self.unfinished.append(Unfinished(group.id, attempt, original, text, *why))
             return group
-        return with_answer(group, answer, field, certifiers, self._config.encoder)
+        judges = certifiers_for(group.kind, self._config.judges, self._config.writer)
+        return with_candidates(group, [Rewrite(text)] if text else [], field, judges, self._config.encoder)
 
     def problem(self) -> str | None:
         """What is missing because the writer failed."""
@@ -90,10 +90,31 @@ def _repeats_itself(model: Model) -> bool:
     return model.deterministic or model.method == "python" or model.settings.get("temperature") == 0
 
 
-def request(group: Group, field: str, attempt: int) -> Request:
-    """What the writer is asked about the original of a group, for the nth time."""
-    text = group.items[0].fields[field]
-    return Request("paraphrase", (), PROMPT.format(text=text), (), (), replicate=attempt, template=TEMPLATE)
+def request(group: Group, field: str, attempt: int, config: Config, model: Model) -> Request:
+    """What the writer is asked about the original of a group, for the nth time; its other fields are the
+    context."""
+    fields = group.items[0].fields
+    text, prompt = fields[field], prompt_for(config, group.kind)
+    context = {name: value for name, value in fields.items() if name != field}
+    limit = None if _has_limit(config) else token_limit(text, server=Parts(model).concurrency is not None)
+    return Request(
+        "paraphrase",
+        (),
+        prompt.fill(text, context, config.lang),
+        (),
+        (),
+        replicate=attempt,
+        template=prompt.name,
+        limit=limit,
+        schema=SCHEMA,
+    )
+
+
+def _has_limit(config: Config) -> bool:
+    """Whether the user said how long the writer may write."""
+    return (
+        "max_tokens" in config.writer_args or re.search(r'[,{"]max_tokens"?[=:]', config.writer or "") is not None
+    )
 
 
 def unfinished(group: Group, reads: Sequence[Read]) -> bool:
@@ -104,37 +125,17 @@ def unfinished(group: Group, reads: Sequence[Read]) -> bool:
     )
 
 
-def why_rejected(answer: Answer) -> Literal["unfinished", "refused"] | None:
-    """Why what the writer wrote is no paraphrase: it was cut at the token limit, or the service refused."""
+def why_rejected(answer: Answer, text: str, original: str, others: Sequence[str]) -> tuple[Rejected, str] | None:
+    """Why what the writer wrote is no candidate: it was cut at the token limit, refused by the service, is empty,
+    or says nothing new."""
     state = state_of(answer, None)
-    return "unfinished" if state == "cut" else "refused" if state == "refused" else None
-
-
-def with_answer(
-    group: Group, answer: Answer | None, field: str, certifiers: Sequence[Certifier], encoder: str | None
-) -> Group:
-    """The group with what the writer wrote, if that is another text."""
-    text = clean(answer.text or "") if answer is not None and answer.error is None else ""
-    return with_candidates(group, [Rewrite(text)] if text else [], field, certifiers, encoder)
-
-
-_PREFACE = re.compile(
-    r"^(?:(?:sure|certainly|of course)[!.,]?\s*\n|"
-    r"(?:sure|certainly|of course|here|rephrased|paraphrase)[^:\n]{0,80}:)\s*",
-    re.IGNORECASE,
-)
-_BULLET = re.compile(r"^(?:\d{1,2}[.)]|[-*•])\s+")
-_AROUND = {'"': '"', "“": "”", "'": "'", "‘": "’", "**": "**"}
-
-
-def clean(text: str) -> str:
-    """The sentence in a chatty answer: 'Sure, here it is:\\n"A dog sleeps."' -> 'A dog sleeps.'"""
-    text = text.strip()
-    while (shorter := _PREFACE.sub("", text)) != text:
-        text = shorter
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    line = _BULLET.sub("", line)
-    for before, after in _AROUND.items():
-        if len(line) >= len(before + after) and line.startswith(before) and line.endswith(after):
-            line = line.removeprefix(before).removesuffix(after).strip()
-    return " ".join(line.split())
+    if state == "cut":
+        return "unfinished", "the writer was cut at its token limit"
+    if state == "refused":
+        return "refused", "the service of the writer refused"
+    if answer.error is not None:
+        return None
+    if not text:
+        return "empty", "the writer wrote nothing"
+    copy = why_copy(text, original, others)
+    return ("copy", copy) if copy else None

@@ -21,6 +21,7 @@ class Renderer:
     def __init__(self, selection: Selection, config: Config):
         self._selection, self._config = selection, config
         own = {name: task for suite in selection.suites for name, task in suite.tasks.items()}
+        self.own_tasks = own  # those that are not built in
         self._tasks: Callable[[str], Task] = lambda name: own[name] if name in own else open_task(name)
         self._templates: dict[str, dict[str, Any]] = {}
         if config.template:
@@ -86,16 +87,14 @@ class Renderer:
 
         return seen_groups(groups, trained, self._tasks)
 
+    def forms(self, groups: Sequence[Group]) -> dict[tuple[str, str], Form]:
+        """How items are laid out, by task and template."""
+        items = {(i.task, i.template): i for g in groups for i in g.items}
+        return {key: self.form(item) for key, item in items.items()}
+
     def words(self, groups: Sequence[Group]) -> dict[tuple[str, str], tuple[str, ...]]:
         """What a language model writes for the labels, by task and template."""
-        items = {(i.task, i.template): i for g in groups for i in g.items}
-        return {key: self.form(item).words for key, item in items.items()}
-
-    def prompts(self, groups: Sequence[Group]) -> dict[str, dict[str, object]]:
-        """The prompt of each form before its fields are filled in, and its words, by task/template."""
-        items = {(i.task, i.template): i for g in groups for i in g.items if i.role != "judge"}
-        forms = {f"{task}/{name}": self.form(item) for (task, name), item in items.items()}
-        return {name: {"prompt": form.prompt, "words": form.words} for name, form in forms.items()}
+        return {key: form.words for key, form in self.forms(groups).items()}
 
 
 def _words(item: Item, form: Form) -> tuple[str, ...]:

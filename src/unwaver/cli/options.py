@@ -75,6 +75,9 @@ variant_options = together(
             help="Option of the writer. Repeatable.",
         ),
         option(
+            "--writer-prompt", type=click.Path(), metavar="FILE", help="Your own prompt for a writer, with {text}."
+        ),
+        option(
             "--judge",
             "judges",
             multiple=True,

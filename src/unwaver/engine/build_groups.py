@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from unwaver.engine.asked import Asked, ask, failures
 from unwaver.engine.certification import certification
 from unwaver.engine.prepare import Prepared, prepare_asking
 from unwaver.errors import UsageError
-from unwaver.groups import has_candidates
+from unwaver.groups import WRITER, has_candidates
+from unwaver.groups.certify import Read, standings
 from unwaver.types import Group
 from unwaver.variants.certifiers import SELF, certifiers_for
 
@@ -42,16 +43,41 @@ def build(config: Config, out: Path, console: Console | None = None) -> Built:
         asked = _ask(prepared, store) if asks else Asked(prepared.groups)
         certified = any(has_candidates(group) for group in asked.groups)
         records, summaries = certification(prepared, asked, store) if certified else ([], [])
+        groups = _settled(prepared, asked.groups, store)
     if certified:
         folder.write_audit(out.parent, records)
-    folder.write_whole(out, folder.groups_text(asked.groups))
-    return Built(asked.groups, prepared.chosen.selection.notes, summaries)
+    folder.write_whole(out, folder.groups_text(groups, prepared.renderer.own_tasks))
+    return Built(groups, prepared.chosen.selection.notes, summaries)
+
+
+def _settled(prepared: Prepared, groups: Sequence[Group], store: Store) -> list[Group]:
+    """The groups with the verdicts of a writer on its own variants in place of its questions: nobody who runs the
+    file has to have that model. They stay marked as self-certified."""
+    read = prepared.panel.reads(None, store, prepared.words(groups))[0]
+    return [_with_verdicts(group, read) for group in groups]
+
+
+def _with_verdicts(group: Group, read: Read) -> Group:
+    if all(item.judge != WRITER for item in group.items):
+        return group
+    found = standings(group, read)
+    judged = {item.about for item in group.items if item.judge == WRITER}
+    items = []
+    for item in group.items:
+        if item.judge == WRITER:
+            continue
+        if item.id in judged and item.certified is None and found.get(item.id) != "spare":
+            item = replace(item, certified=found.get(item.id) == "kept", certified_by=WRITER)
+        items.append(item)
+    return replace(group, items=tuple(items))
 
 
 def _check_certifiers(prepared: Prepared) -> None:
     groups, judges = prepared.groups, prepared.config.judges
     asked = {item.judge for group in groups for item in group.items}
-    asked |= {certifier.model for group in groups for certifier in certifiers_for(group.kind, judges)}
+    asked |= {
+        judge.model for group in groups for judge in certifiers_for(group.kind, judges, prepared.config.writer)
+    }
     if SELF in asked:
         raise UsageError("entail=self needs a model to test", hint="--judge entail=hf/PATH, or unwaver run")
 

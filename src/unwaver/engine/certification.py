@@ -23,7 +23,7 @@ def certification(
     for respondent, name in zip(prepared.panel.tested_or_none, prepared.names or [""], strict=True):
         read = prepared.panel.reads(respondent, store, words)[0]
         for case, groups in by_case(asked.groups).items():
-            judges = certifiers_for(groups[0].kind, prepared.config.judges)
+            judges = certifiers_for(groups[0].kind, prepared.config.judges, prepared.config.writer)
             unfinished = of_groups(asked.unfinished, groups)
             records += [*audit(groups, read, judges, name), *(u.record(name) for u in unfinished)]
             if any(has_candidates(group) for group in groups):

@@ -22,8 +22,11 @@ from unwaver.groups import group_to_json
 from unwaver.outputs import BEGINNINGS, write_stream
 from unwaver.paths import head, is_stream, same
 from unwaver.secrets import masked, masked_bytes, masked_json
+from unwaver.tasks import Task
 from unwaver.types import Group, Item
 
+Tasks = Mapping[str, Task] | None
+Rendered = Callable[[Item], Mapping[str, Any]] | None
 RUN_VERSION = 1
 _FORMS = {"run.json": "run", "groups.jsonl": "groups", "answers.sqlite": "store", "scores.json": "scores"}
 _FORMS |= {"audit.jsonl": "audit", "seen.json": "seen"}
@@ -79,21 +82,23 @@ def write_run(folder: Path, run: Mapping[str, Any]) -> None:
     write_whole(folder / RUN, json.dumps(run, ensure_ascii=False, indent=1) + "\n")
 
 
-def write_groups(
-    folder: Path, groups: Iterable[Group], rendered: Callable[[Item], Mapping[str, Any]] | None = None
-) -> str:
+def write_groups(folder: Path, groups: Iterable[Group], tasks: Tasks = None, rendered: Rendered = None) -> str:
     """Write groups.jsonl and give its hash; `rendered` adds what models read, for others to answer."""
-
-    text = masked_json(groups_text(groups, rendered))
+    text = masked_json(groups_text(groups, tasks, rendered))
     write_whole(folder / GROUPS, text)
     return "sha256:" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
 
 
-def groups_text(groups: Iterable[Group], rendered: Callable[[Item], Mapping[str, Any]] | None = None) -> str:
-    """What groups.jsonl holds."""
+def groups_text(groups: Iterable[Group], tasks: Tasks = None, rendered: Rendered = None) -> str:
+    """What groups.jsonl holds; `tasks` are those that are not built in."""
+    remember: Callable[[str], dict[str, Any]] = lambda _: {}  # noqa: E731
+    if tasks:
+        from unwaver.tasks.remembered import remembering
+
+        remember = remembering(tasks)
 
     def line(group: Group) -> str:
-        record = group_to_json(group)
+        record = group_to_json(group) | remember(group.task)
         if rendered:
             for item, written in zip(group.items, record["items"], strict=True):
                 written.update(rendered(item))

@@ -121,7 +121,7 @@ def _shown_groups(config: Config, groups: Sequence[Group], renderer: Renderer) -
     place = folder.open_folder(Path(config.out or ""), config.id)
     if not (place / folder.RUN).exists():
         with at_work(place):
-            folder.write_groups(place, groups, renderer.shown)
+            folder.write_groups(place, groups, renderer.own_tasks, renderer.shown)
     return str(place / folder.GROUPS)
 
 
@@ -304,7 +304,11 @@ def _written(prepared: Prepared, found: list[Party]) -> list[Group]:
     assert prepared.writer is not None
     model, tries = prepared.writer.model, tries_for(prepared.writer.model, prepared.config)
     awaiting = [group for group in prepared.groups if len(group.items) == 1]
-    asked = [request(g, prepared.renderer.modified(g), attempt) for g in awaiting for attempt in range(tries)]
+    asked = [
+        request(g, prepared.renderer.modified(g), attempt, prepared.config, model)
+        for g in awaiting
+        for attempt in range(tries)
+    ]
     grown = {group.id: _with_longest(prepared, group, tries) for group in awaiting}
     written = [item for group in grown.values() for item in group.items[1:]]
     for party, respondent in zip(found, prepared.panel.everyone, strict=True):
@@ -322,9 +326,11 @@ def _with_longest(prepared: Prepared, group: Group, tries: int) -> Group:
 
     assert prepared.writer is not None
     field = prepared.renderer.modified(group)
-    texts = [_longest_text(prepared.writer.model, request(group, field, 0), n) for n in range(tries)]
-    certifiers = [c for c in certifiers_for(group.kind, prepared.config.judges) if c.model]
-    return with_candidates(group, list(map(Rewrite, texts)), field, certifiers, prepared.config.encoder)
+    config, model = prepared.config, prepared.writer.model
+    longest = request(group, field, 0, config, model)
+    texts = [Rewrite(_longest_text(model, longest, n)) for n in range(tries)]
+    certifiers = [c for c in certifiers_for(group.kind, config.judges, config.writer) if c.model]
+    return with_candidates(group, texts, field, certifiers, config.encoder)
 
 
 def _further(prepared: Prepared, item: Item, model: Model) -> tuple[int, Request]:

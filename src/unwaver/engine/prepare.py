@@ -18,8 +18,8 @@ from unwaver.asking.purse import Budget
 from unwaver.asking.render import Renderer
 from unwaver.config import Config
 from unwaver.console import Console
-from unwaver.errors import DataError, UsageError
-from unwaver.groups import is_free_text
+from unwaver.errors import UsageError
+from unwaver.groups import WRITER, is_free_text
 from unwaver.models import open_consulted, open_models, open_writer
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection, select
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # options that may name files; a run replaces none of them
 _INPUTS = (
     "suites", "models", "model_args", "template", "task", "review", "antonyms", "writer", "judges", "encoder",
-    "agree", "scorers",
+    "agree", "scorers", "writer_prompt",
 )  # fmt: skip
 
 
@@ -67,6 +67,13 @@ class Prepared:
     @property
     def groups(self) -> Sequence[Group]:
         return self.chosen.groups
+
+    @property
+    def writing(self) -> dict[str, Any]:
+        """What run.json says of how the writer is asked."""
+        from unwaver.asking.writing import recorded
+
+        return recorded(self.config, self.groups)
 
     @cached_property
     def budget(self) -> Budget:
@@ -149,14 +156,14 @@ def prepare_asking(config: Config, console: Console | None, models: Sequence[str
         from unwaver.variants.certifiers import parse_certifier
 
         parse_certifier(text)
-    speak = console or Console()
+    speak, writer = console or Console(), _writer(config)
     chosen = choose(config, speak)
     certifiers = _certifiers(config, chosen)
     tested = open_models(config, models)
     renderer = Renderer(chosen.selection, config)
     panel = Panel(tested, certifiers, renderer, config.replicates, config.normalise, config.cut)
     panel.plan(_in_order(config, chosen.groups))
-    return Prepared(config, speak, chosen, renderer, panel, _writer(config))
+    return Prepared(config, speak, chosen, renderer, panel, writer)
 
 
 def check_place(config: Config) -> None:
@@ -180,11 +187,11 @@ def choose(config: Config, console: Console) -> Chosen:
     )
     verdicts: dict[str, bool] = {}
     if config.review:
-        from unwaver.groups.review import read_sheet
+        from unwaver.groups.review import check_sheet, read_sheet
 
         verdicts = read_sheet(Path(config.review))
         if not _writes(config):  # what a model writes is not known yet
-            _check_review(config.review, verdicts, selection.groups, console)
+            check_sheet(config.review, verdicts, selection.groups, console.say)
     return Chosen(selection, reviewed(selection.groups, verdicts, config), verdicts)
 
 
@@ -208,18 +215,6 @@ def _suite_options(config: Config, console: Console) -> dict[str, Any]:
         "lang": config.lang,
         "antonyms": config.antonyms,
     }
-
-
-def _check_review(sheet: str, verdicts: Mapping[str, bool], groups: Sequence[Group], console: Console) -> None:
-    """A sheet of which nothing is known here belongs to other groups."""
-    from unwaver.groups.review import unknown_ids
-
-    strange = unknown_ids(groups, verdicts)
-    if strange and len(strange) == len(verdicts):
-        hint = "give the sheet that unwaver review wrote for these groups"
-        raise DataError(f"none of its ids is known here: {strange[0]} …", file=sheet, hint=hint)
-    if strange:
-        console.say(f"{sheet}: {len(strange):,} verdicts on variants that are not asked here")
 
 
 def reviewed(groups: Sequence[Group], verdicts: Mapping[str, bool], config: Config) -> Sequence[Group]:
@@ -252,14 +247,18 @@ def _certifiers(config: Config, chosen: Chosen) -> dict[str, Model]:
     names = {item.judge for group in chosen.groups for item in group.items if item.judge}
     if _writes(config):  # what it writes will be judged
         kinds = {group.kind for group in chosen.groups}
-        names |= {
-            certifier.model
-            for kind in kinds
-            for certifier in certifiers_for(kind, config.judges)
-            if certifier.model
-        }
+        names |= {j.model for kind in kinds for j in certifiers_for(kind, config.judges, config.writer) if j.model}
         names |= {f"embedding/{config.encoder}"} if config.encoder else set()
-    return {name: open_consulted(config, name) for name in sorted(names - {SELF})}
+    return {name: _certifier(config, name) for name in sorted(names - {SELF})}
+
+
+def _certifier(config: Config, name: str) -> Model:
+    if name != WRITER:
+        return open_consulted(config, name)
+    if not _writes(config):
+        hint = "name a judge: --judge entail=hf/PATH; or use the file that unwaver build wrote"
+        raise UsageError("these variants wait for a verdict of the model that wrote them", hint=hint)
+    return open_writer(config, {"temperature": 0.0})
 
 
 def _writes(config: Config) -> bool:
@@ -272,10 +271,11 @@ def _writes(config: Config) -> bool:
 
 
 def _writer(config: Config) -> Respondent | None:
-    if not _writes(config):
+    if not _writes(config) and config.writer_prompt is None:
         return None
-    from unwaver.asking.paraphraser import SETTINGS
+    from unwaver.asking.writing import SETTINGS, check_prompt
 
+    check_prompt(config, _writes(config))
     return Respondent(open_writer(config, SETTINGS))
 
 

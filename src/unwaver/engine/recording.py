@@ -32,6 +32,7 @@ class Recording:
         self.consulted: list[tuple[Role, Respondent]] = []
         self._prepared, self._place, self._own, self._spent = prepared, place, own, spent
         self._groups: Sequence[Group] = prepared.groups
+        self._tasks = prepared.renderer.own_tasks
         self._groups_hash: str | None = None
         self._seen: Mapping[str, list[str]] = {}
         self._audit: Sequence[Mapping[str, Any]] | None = None
@@ -49,7 +50,7 @@ class Recording:
         if self.has_begun and len(self.everyone) == self._linked[0]:
             return
         if not self.has_begun:
-            self._groups_hash = folder.write_groups(self._place, self._groups)
+            self._groups_hash = folder.write_groups(self._place, self._groups, self._tasks)
         self.link()
         if not self.has_begun:
             folder.write_run(self._place, record_of(self._prepared, self._groups, self._groups_hash))
@@ -77,7 +78,7 @@ class Recording:
             self.guard(self._write_asked)
 
     def _rewrite(self, groups: Sequence[Group]) -> None:
-        self._groups_hash = folder.write_groups(self._place, groups)
+        self._groups_hash = folder.write_groups(self._place, groups, self._tasks)
 
     def _write_asked(self) -> None:
         folder.write_seen(self._place, self._seen)
@@ -111,7 +112,7 @@ class Recording:
 def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | None) -> dict[str, Any]:
     """What run.json holds: enough to repeat the run and to score it without the model."""
     config, writer = prepared.config, prepared.writer
-    words = prepared.words(groups)
+    forms = {f"{task}/{name}": form for (task, name), form in prepared.renderer.forms(groups).items()}
     return {
         "version": folder.RUN_VERSION,
         "id": config.id,
@@ -124,10 +125,10 @@ def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | No
         "judges": [
             _model_record(respondent.known_as, respondent.model) for respondent in prepared.panel.certifiers
         ],
-        "writer": _model_record(writer.model.name, writer.model) if writer else None,
+        "writer": {**_model_record(writer.model.name, writer.model), **prepared.writing} if writer else None,
         "notes": _notes(prepared, groups),
-        "words": {f"{task}/{template}": found for (task, template), found in words.items()},
-        "prompts": prepared.renderer.prompts(groups),
+        "words": {name: form.words for name, form in forms.items()},
+        "prompts": {name: {"prompt": form.prompt, "words": form.words} for name, form in forms.items()},
         "hashes": {"groups.jsonl": groups_hash},
         "versions": versions(),
     }

@@ -58,7 +58,7 @@ _CERTIFIED = fields(
         **dict.fromkeys(("acceptance", "distance_to_original", "distance_among_variants"), maybe(number)),
         **{f"items_with_{n}": maybe(number) for n in (1, 3, 5)},
     },
-    {"unfinished": count, "refused": count, "no_verdict": dict_of(count)},
+    {**dict.fromkeys(("unfinished", "refused", "empty", "copies"), count), "no_verdict": dict_of(count)},
 )
 _CASE = fields(
     {

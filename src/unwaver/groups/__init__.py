@@ -24,6 +24,8 @@ KINDS: Mapping[str, Expect] = {
 }
 # groups with a text that a model was trained on: what their kind ends in, and the flag of their scores
 SEEN_SUFFIX, SEEN_FLAG = "_seen", "seen_in_training"
+# the model that wrote a variant: as its judge, it certifies itself; and the flag of scores on such variants
+WRITER, SELF_CERTIFIED = "writer", "self_certified"
 # an original of which no variant could be written still counts, as not applicable; so where some are to be kept
 ALONE = ("fooling",)
 
@@ -50,6 +52,12 @@ def has_candidates(group: Group) -> bool:
 
 def _is_judged(item: Item) -> bool:
     return item.role == "judge" or item.certified is not None
+
+
+def is_self_certified(group: Group) -> bool:
+    """Whether a variant counts because the model that wrote it says so, and no person has looked at it."""
+    judged = {item.about for item in group.items if item.judge == WRITER}
+    return any(i.certified_by == WRITER or (i.id in judged and i.certified is None) for i in group.items)
 
 
 def group_to_json(group: Group) -> dict[str, Any]:
@@ -83,4 +91,5 @@ def _item_to_json(item: Item, task: str) -> dict[str, Any]:
         **({"judge": item.judge, "about": item.about} if item.judge else {}),
         **({"at_least": item.at_least} if item.at_least else {}),
         **({} if item.certified is None else {"certified": item.certified}),
+        **({"certified_by": item.certified_by} if item.certified_by else {}),
     }

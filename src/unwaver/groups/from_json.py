@@ -92,6 +92,7 @@ def _item(record: Any, id: str, task: str, role: Role, where: Where) -> Item:
         about=_text(record, "about", "", where),
         at_least=_share(record, "at_least", where) or 0.0,
         certified=_certified(record, where),
+        certified_by=_text(record, "certified_by", "", where),
     )
 
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from unwaver.errors import DataError
 from unwaver.files import read_rows, shown
 from unwaver.groups.certify import Read, standings
 from unwaver.text import spreadsheet
@@ -92,7 +93,9 @@ def reviewed(groups: Sequence[Group], verdicts: Mapping[str, bool]) -> list[Grou
     limits = _limits(groups, verdicts)
     found = []
     for group in groups:
-        items = tuple(replace(i, certified=verdicts[i.id]) if i.id in verdicts else i for i in group.items)
+        items = tuple(
+            replace(i, certified=verdicts[i.id], certified_by="") if i.id in verdicts else i for i in group.items
+        )
         epsilon = limits.get(_made_alike(group), group.epsilon)
         found.append(replace(group, items=items, epsilon=epsilon))
     return found
@@ -124,3 +127,15 @@ def unknown_ids(groups: Sequence[Group], verdicts: Mapping[str, bool]) -> list[s
     """Verdicts on items that are not here: the sheet belongs to other groups."""
     known = {item.id for group in groups for item in group.items}
     return [id for id in verdicts if id not in known]
+
+
+def check_sheet(
+    sheet: str, verdicts: Mapping[str, bool], groups: Sequence[Group], say: Callable[[str], None]
+) -> None:
+    """A sheet of which nothing is known here belongs to other groups."""
+    strange = unknown_ids(groups, verdicts)
+    if strange and len(strange) == len(verdicts):
+        hint = "give the sheet that unwaver review wrote for these groups"
+        raise DataError(f"none of its ids is known here: {strange[0]} …", file=sheet, hint=hint)
+    if strange:
+        say(f"{sheet}: {len(strange):,} verdicts on variants that are not asked here")

@@ -67,6 +67,7 @@ class Block:
     embedding_distance: pl.Series | None = None
     right_by: pl.Series | None = None  # how free text was judged
     sequential: bool = False  # how many were asked follows from what was answered
+    self_certified: bool = False  # variants count because the model that wrote them says so
     # by "agree_<agreement>@<threshold>": in each row its values with all rows of the group, in their order
     agree: Mapping[str, pl.Series] = field(default_factory=dict)
     # by the name of a scorer: whether free text is right, one entry a row
@@ -232,6 +233,7 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,
         sequential="sequential" in frame.columns,
+        self_certified="self_certified" in frame.columns and bool(frame["self_certified"].any()),
         agree={
             name: frame[name]
             for name in frame.columns

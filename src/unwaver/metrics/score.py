@@ -12,7 +12,7 @@ import polars as pl
 from unwaver import registry
 from unwaver.answers.schema import BLOCK
 from unwaver.catalog import ABOUT_ONLY
-from unwaver.groups import SEEN_FLAG, SEEN_SUFFIX
+from unwaver.groups import SEEN_FLAG, SEEN_SUFFIX, SELF_CERTIFIED
 from unwaver.meaning import family_of
 from unwaver.metrics.block import Block, Metric, block_of
 from unwaver.stats import LEVEL, Estimate, Floats, estimate
@@ -33,6 +33,8 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
             flags = ("identical",) if _identical_in_buckets(block) else ()
         if block.kind.endswith(SEEN_SUFFIX):
             flags = (*flags, SEEN_FLAG)
+        if block.self_certified:
+            flags = (*flags, SELF_CERTIFIED)
         scores += [replace(s, flags=flags) for s in _scores(block, unreadable, seed)]
     if any(block.kind == "fooling" for block in blocks):
         from unwaver.metrics.fooling_averages import averages

@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unwaver.models.decoding import before_stop, stop_strings
@@ -49,6 +50,27 @@ class TextGenerator:
         self.reader = Reader(torch, model) if by_rows else None
 
     def answers(
+        self, requests: Sequence[Request], prompts: Sequence[Path], truncated: Sequence[bool]
+    ) -> Iterator[Batch]:
+        for limit, where in self._by_limit(requests, prompts).items():
+            writer = copy(self)
+            writer.options = replace(self.options, max_tokens=limit)
+            chosen = [requests[i] for i in where], [prompts[i] for i in where], [truncated[i] for i in where]
+            for batch in writer._answers(*chosen):
+                yield [(where[k], answer) for k, answer in batch]
+
+    def _by_limit(self, requests: Sequence[Request], prompts: Sequence[Path]) -> dict[int, list[int]]:
+        """The places of the requests by the most tokens of their answers: {64: [0, 1, 2]}."""
+        window = self.reader.window if self.reader else 0
+        found: dict[int, list[int]] = {}
+        for place, (request, prompt) in enumerate(zip(requests, prompts, strict=True)):
+            limit = self.options.max_tokens if request.limit is None else request.limit
+            if window and limit > self.options.max_tokens:
+                limit = max(self.options.max_tokens, min(limit, window - len(prompt)))
+            found.setdefault(limit, []).append(place)
+        return found
+
+    def _answers(
         self, requests: Sequence[Request], prompts: Sequence[Path], truncated: Sequence[bool]
     ) -> Iterator[Batch]:
         draws = [draw_name(self.options.seed, r.replicate, r.prompt) for r in requests]

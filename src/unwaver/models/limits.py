@@ -28,7 +28,8 @@ def most_tokens(model: Model, request: Request) -> Tokens:
     if way.method == "logprob":  # once for each choice
         return len(words) * each + sum(map(byte_count, words)), len(words) + sum(map(byte_count, words))
     usual = SHORT if request.choices else LONG
-    return each, token_limit({"max_tokens": usual, **way.settings})
+    settings = {"max_tokens": usual, **way.settings}
+    return each, token_limit(settings if request.limit is None else {**settings, "max_tokens": request.limit})
 
 
 def byte_count(text: object) -> int:

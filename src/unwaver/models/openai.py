@@ -26,6 +26,7 @@ from unwaver.models.decoding import before_stop, described, longest, stop_string
 from unwaver.models.openai_address import Address, address_of, headers_of, key_in
 from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, scored
 from unwaver.models.openai_server import LONGEST_BODY, Server, most_tokens
+from unwaver.models.openai_shape import refuses_schema, shaped
 from unwaver.models.pace import Clock, Limits, Wait, check_limits
 from unwaver.models.parts import Meter, Tokens, way_of
 from unwaver.secrets import (
@@ -68,6 +69,7 @@ class OpenAIModel:
         self._echo_tokens = 0
         self._known = False
         self._finishing = False
+        self._plain = False  # the server has refused structured output
         self.free_text = free_text  # who answers where there are no choices, by the same server
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
@@ -183,13 +185,22 @@ class OpenAIModel:
         return answer
 
     def _generate(self, request: Request, stop: threading.Event) -> Answer:
-        return self._cut(self._server.post("/chat/completions", self._chat_body(request), chat_answer, stop))
+        body = self._chat_body(request)
+        try:
+            answer = self._server.post("/chat/completions", body, chat_answer, stop)
+        except Fault as fault:
+            if not (fault.refused and request.schema and "response_format" in body and refuses_schema(str(fault))):
+                raise
+            self._plain = True
+            answer = self._server.post("/chat/completions", self._chat_body(request), chat_answer, stop)
+        return self._cut(answer)
 
     def _chat_body(self, request: Request) -> dict[str, object]:
         messages = [{"role": "user", "content": request.prompt}]
         if self.settings["system"] is not None:
             messages.insert(0, {"role": "system", "content": str(self.settings["system"])})
-        return {"model": self.name, "messages": messages, **self._sampling(request)}
+        body = {"model": self.name, "messages": messages, **self._sampling(request)}
+        return shaped(body, request, plain=self._plain)
 
     def _cut(self, answer: Answer) -> Answer:
         """Servers end a text before a stop string; some do not know of any."""

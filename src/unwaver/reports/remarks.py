@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from unwaver.asking.failures import from_records, in_words
+from unwaver.groups import SELF_CERTIFIED
 from unwaver.meaning import contexts, family_of
 from unwaver.metrics import missing
+from unwaver.reports import self_certified
 from unwaver.result import Result
 from unwaver.text.shown import percent
 from unwaver.types import Score
@@ -21,6 +23,7 @@ def remarks(result: Result) -> list[str]:
         *_about_variants(result),
         *_about_agreements(result),
         *_about_seen(result),
+        *(self_certified.lines(result.scores) if any(SELF_CERTIFIED in s.flags for s in leading) else ()),
         *_about_gold(leading),
         *_about_failures(result, leading),
         *(missing.lines(result) if any(s.cut or s.refused or s.cut_read for s in result.scores) else ()),

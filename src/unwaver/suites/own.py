@@ -19,6 +19,7 @@ from unwaver.suites import check_case
 from unwaver.suites.fit import fitted
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
 from unwaver.tasks import OPTIONS, Task, known, open_task, plain_task
+from unwaver.tasks.remembered import remembered
 from unwaver.types import Group, Item, Suite
 
 Placed = tuple[Group, Where]
@@ -39,6 +40,8 @@ def suite(
     tasks, task = _known_tasks(task)
     rows = read_rows(path, quoting=quoting)
     if any("items" in row.cells for row in rows):
+        if own := remembered(rows, tasks.get(task) if task else None, task):
+            tasks = ChainMap(own, tasks)  # type: ignore[arg-type]
         placed = [(_group(row, stem(path), task, kind, tasks), row.where) for row in rows]
     else:
         options = Options(stem(path), task, kind, columns or {}, tuple(labels or ()), tasks)

@@ -69,6 +69,11 @@ def read_tasks(path: Path) -> Mapping[str, Task]:
     return _checked(read_toml(path, "file", _EXAMPLE), path)
 
 
+def read_entry(name: str, entry: Any) -> Task:
+    """One task, from an entry that is not in a file of its own."""
+    return _checked({name: entry}, None)[name]
+
+
 def _checked(entries: Mapping[str, Any], path: Path | None) -> Mapping[str, Task]:
     if not entries:
         raise DataError("the file holds no task", file=path, hint=_EXAMPLE)

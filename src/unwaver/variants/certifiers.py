@@ -1,7 +1,8 @@
 """Certifiers, as one writes them: entail=self, same=hf/PAIRS@0.8, distance=0.1:0.9, length=0.5:2.
 
     entail     an NLI model says that original and candidate entail one another; "self" is the model under test
-    same       a pair classifier (or embedding/PATH) gives "same meaning" at least that probability
+    same       a pair classifier (or embedding/PATH) gives "same meaning" at least that probability; "writer" asks
+               the model that wrote the candidate by a prompt, as happens if no judge is named
     distance   lexical distance to the original, from 0 to 1
     length     words of the candidate for each word of the original
 
@@ -18,12 +19,15 @@ from typing import NamedTuple
 
 from unwaver import registry
 from unwaver.errors import UsageError, near
+from unwaver.groups import WRITER
 from unwaver.tasks import open_task
 from unwaver.types import Group, Item
 from unwaver.variants.source import Rewrite
 
 NLI, PAIR, MEANING = "snli", "mrpc", "same_meaning"  # the tasks in which models are asked
+CERTIFY = "certify"  # the form of same_meaning in which a writer is asked
 SELF = "self"
+RULES, BANK = "rules", "bank/"
 
 
 class VariantQuestion(NamedTuple):
@@ -33,6 +37,7 @@ class VariantQuestion(NamedTuple):
     task: str
     fields: Mapping[str, str]
     accepted: tuple[str, ...]
+    template: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,9 +85,16 @@ def _guarded(kind: str, certifier: Certifier) -> Certifier:
     )
 
 
-def certifiers_for(kind: str, given: Sequence[str]) -> list[Certifier]:
-    """Those given; for fooling the protocol's own: the model under test says that the two entail one another."""
-    chosen = given or (("entail=self",) if kind == "fooling" else ())
+def is_model(writer: str | None) -> bool:
+    """is_model("hf/PATH") -> True; rules and bank/FILE are there already."""
+    return writer is not None and writer != RULES and not writer.startswith(BANK)
+
+
+def certifiers_for(kind: str, given: Sequence[str], writer: str | None = None) -> list[Certifier]:
+    """Those given. Else, for fooling, the protocol's own: the model under test says that the two entail one
+    another; and where a model writes, that model says whether both mean the same (self-certified)."""
+    own = (f"same={WRITER}",) if is_model(writer) else ()
+    chosen = given or (("entail=self",) if kind == "fooling" else own)
     return [parse_certifier(text) for text in chosen]
 
 
@@ -100,10 +112,11 @@ def entail(value: str) -> Certifier:
 
 def same(value: str) -> Certifier:
     model, share = _with_share("same", value)
-    task = MEANING if model.startswith("embedding/") else PAIR
+    task = MEANING if model == WRITER or model.startswith("embedding/") else PAIR
+    form = CERTIFY if model == WRITER else ""
 
     def asks(original: str, text: str) -> Iterator[VariantQuestion]:
-        yield VariantQuestion("same", task, _pair(task, original, text), (open_task(task).labels[-1],))
+        yield VariantQuestion("same", task, _pair(task, original, text), (open_task(task).labels[-1],), form)
 
     return Certifier("same", model, share, asks=asks)
 
@@ -227,6 +240,7 @@ def _item(variant: Item, question: VariantQuestion, model: str, at_least: float)
         fields=question.fields,
         choices=open_task(question.task).labels,
         accepted=question.accepted,
+        template=question.template,
         judge=model,
         about=variant.id,
         at_least=at_least,

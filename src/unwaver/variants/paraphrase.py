@@ -15,16 +15,12 @@ from unwaver.text.refused import Refused
 from unwaver.types import Group
 from unwaver.variants import measured
 from unwaver.variants.bank import open_bank
-from unwaver.variants.certifiers import Certifier, certifiers_for, with_candidates
+from unwaver.variants.certifiers import BANK as BANK
+from unwaver.variants.certifiers import RULES, Certifier, certifiers_for, with_candidates
+from unwaver.variants.certifiers import is_model as is_model
 from unwaver.variants.source import Build, Rewrite, Source, group_of, label_refused
 
-RULES, BANK = "rules", "bank/"
 K = 5  # variants that a model writes of an item, unless said otherwise
-
-
-def is_model(writer: str | None) -> bool:
-    """is_model("hf/PATH") -> True; rules and bank/FILE are there already."""
-    return writer is not None and writer != RULES and not writer.startswith(BANK)
 
 
 def paraphrase(
@@ -41,7 +37,7 @@ def paraphrase(
         raise UsageError(
             "paraphrases need a writer", hint="--writer rules, --writer bank/FILE, or a model: --writer hf/PATH"
         )
-    parsed = certifiers_for(kind, judges)
+    parsed = certifiers_for(kind, judges, writer)
     if writer == RULES:
         from unwaver.variants.rules import rules
 

@@ -30,6 +30,7 @@ from unwaver.verdicts.placed_bars import EVERYWHERE, Given, PlacedBar, bars_for,
 
 ALPHA = 0.05
 FEWEST = 20  # units: an interval that is not exact decides nothing with fewer
+CERTIFY = "run again with --judge, or have a person look (unwaver review, then --review)"
 ESTIMATED = ("bootstrap", "item bootstrap", "t")
 
 
@@ -134,6 +135,14 @@ def _with_failures(check: Check, side: Side) -> Check:
     return replace(check, reason=f"{in_short(side.failures)}; {check.reason}")
 
 
+def _trusted(check: Check, *blocks: Block) -> Check:
+    """No bar is met on variants that nobody but their own writer has certified."""
+    if check.verdict != "pass" or not any(block.self_certified for block in blocks):
+        return check
+    reason = f"{check.reason}, but the variants are self-certified: {CERTIFY}"
+    return replace(check, verdict="undecided", reason=reason)
+
+
 class _Named(NamedTuple):
     """A metric on a block as leading_of reads it."""
 
@@ -156,7 +165,7 @@ def _absolute(side: Side, bars: Sequence[PlacedBar], alpha: float, seed: int) ->
             metric = _leading_name(found) if placed.bar.metric == LEADING else placed.bar.metric
             if metric in found:
                 named = replace(placed, bar=replace(placed.bar, metric=metric))
-                yield placed, _check(found[metric], named, block, alpha, seed)
+                yield placed, _trusted(_check(found[metric], named, block, alpha, seed), block)
             elif placed.where != EVERYWHERE:  # one that is for everything is for what has this metric
                 yield placed, _missing(placed, block, f"it has no {metric}: {near(metric, found)}")
 
@@ -311,7 +320,8 @@ def _drops(
             metric = placed.bar.metric
             found = of_metric.get(metric) if metric != LEADING else leading_of(named) if named else None
             if found is not None:
-                yield placed, _drop(found.one, found.other, placed, block, alpha, seed)
+                drop = _drop(found.one, found.other, placed, block, alpha, seed)
+                yield placed, _trusted(drop, block, before.block)
             elif placed.where != EVERYWHERE:
                 yield placed, _missing(placed, block, f"it has no {metric}: {near(metric, of_metric)}")
 

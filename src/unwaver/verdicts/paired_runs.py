@@ -32,7 +32,7 @@ Change = Literal["better", "worse", "differs", "no difference"]
 # what gives a comparison another meaning; the model, its method, its prompts and its decoding are what is compared
 MEANING = (
     "shots", "replicates", "normalise", "read", "unreadable", "cut", "additive", "variants", "writer",
-    "writer_args", "judges", "k", "encoder", "lang", "antonyms", "review", "epsilon",
+    "writer_args", "writer_prompt", "judges", "k", "encoder", "lang", "antonyms", "review", "epsilon",
     "agree",
 )  # fmt: skip
 

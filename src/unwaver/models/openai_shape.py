@@ -1,0 +1,30 @@
+"""What a request says of its answer beyond the settings of the model: how long it may be, and in what structure.
+
+Structured output (`response_format` with a JSON schema) is asked for until the server refuses it; from then on the
+model answers in plain text, which whoever asked has to be able to read, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from unwaver.models.limits import LIMITS
+from unwaver.types import Request
+
+_ABOUT_SCHEMA = re.compile(r"response.?format|json.?schema|structured|\bschema\b|\bgrammar\b", re.IGNORECASE)
+
+
+def shaped(body: dict[str, object], request: Request, *, plain: bool) -> dict[str, object]:
+    """The body with the limit of the request in place of the model's, and its schema unless `plain`."""
+    if request.limit is not None:
+        body |= {name: request.limit for name in LIMITS if name in body}
+    if request.schema and not plain and "response_format" not in body:
+        schema = {"name": request.task or "answer", "strict": True, "schema": json.loads(request.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
+def refuses_schema(message: str) -> bool:
+    """Whether a refusal is about structured output: "response_format is not supported" -> True."""
+    return _ABOUT_SCHEMA.search(message) is not None
