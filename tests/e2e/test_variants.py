@@ -404,3 +404,25 @@ def test_a_typo_is_told_before_anything_is_asked(
     assert left.value.code == 2
     assert said in capsys.readouterr().err
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(("judge", "accepted"), [("length=0.6:2", 4), ("length=0.1:9", 5)])
+def test_a_candidate_that_passes_without_a_model_counts_as_judged(
+    place: Path, unwaver: Any, judge: str, accepted: int
+) -> None:
+    """Also where no candidate of the item, or of any item, was rejected."""
+    command = ("--task", "snli", "--writer", "bank/bank.jsonl", "--judge", judge)
+    done = unwaver("run", "pairs.csv", "--variants", "paraphrase", *command, "--model", "fake/random", "--out", "r")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads((place / "r/run.json").read_text())["certification"]
+    assert {name: found[name] for name in ("items", "candidates", "judged", "accepted", "kept")} == {
+        "items": 3,
+        "candidates": 5,
+        "judged": 5,
+        "accepted": accepted,
+        "kept": accepted,
+    }
+    assert found["items_with_3"] == 0.0
+    assert len(groups_in(place / "r/audit.jsonl")) == 5
+    built = unwaver("build", "paraphrase", *command, "--from", "pairs.csv", "--out", "made.jsonl")
+    assert f"5 candidates of 3 items, {20 * accepted:.1f} % of 5 judged were accepted" in built.stdout + built.stderr

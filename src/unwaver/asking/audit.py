@@ -120,9 +120,12 @@ def _verdict(question: Item, read: Read) -> dict[str, Any]:
     }
 
 
-def summary(groups: Sequence[Group], read: Read, unfinished: Sequence[Unfinished] = ()) -> dict[str, Any]:
+def summary(
+    groups: Sequence[Group], read: Read, unfinished: Sequence[Unfinished] = (), with_certifiers: bool = False
+) -> dict[str, Any]:
     """Acceptance, lexical diversity and how many items have enough variants; of the groups in play. What a writer
-    or a judge did not finish is counted apart: it is neither a candidate nor a no."""
+    or a judge did not finish is counted apart: it is neither a candidate nor a no. A certifier without a model
+    leaves no trace where it accepts: `with_certifiers` says that there was one."""
     from unwaver.text.distance import lexical_distance
 
     judged = [group for group in groups if has_candidates(group) and in_play(group, read)]
@@ -137,7 +140,8 @@ def summary(groups: Sequence[Group], read: Read, unfinished: Sequence[Unfinished
         kept.append(variants)
         to_original += [lexical_distance(original, text) for text in variants]
     among = [lexical_distance(a, b) for texts in kept for a, b in combinations(texts, 2)]
-    somebody = any(i.role == "judge" or i.certified is not None for group in judged for i in group.items)
+    items = [item for group in judged for item in group.items]
+    somebody = with_certifiers or any(i.role == "judge" or i.certified is not None for i in items)
     decided = accepted + rejected if somebody else 0
     most = max((group.keep or max(ENOUGH) for group in judged), default=0)
     return {

@@ -27,5 +27,6 @@ def certification(
             unfinished = of_groups(asked.unfinished, groups)
             records += [*audit(groups, read, judges, name), *(u.record(name) for u in unfinished)]
             if any(has_candidates(group) for group in groups):
-                summaries.append({"model": name, "case": case, **summary(groups, read, unfinished)})
+                judged = bool(judges and prepared.config.writer)
+                summaries.append({"model": name, "case": case, **summary(groups, read, unfinished, judged)})
     return records, summaries

@@ -84,6 +84,9 @@ def _groups(
         group = group_of(source, kind, item.id, [(item.fields, item.accepted)], tag=" ".join(sorted(tags - {""})))
         group = replace(group, keep=k, epsilon=epsilon)
         group = with_candidates(group, texts, source.task.modified, certifiers, encoder)
+        if certifiers and k is None and kind != "fooling":
+            # all count, but they are candidates: where none was rejected, nothing else would tell
+            group = replace(group, keep=max(K, sum(item.role == "variant" for item in group.items)))
         if texts and len(group.items) == 1 and kind != "fooling":
             yield Refused("every variant equals the original", item.id)
         else:
