@@ -62,6 +62,10 @@ def read_rows(path: Path, *, required: Sequence[str] = (), quoting: bool = True)
     """
     suffix = extension(path)
     if suffix not in EXTENSIONS:
+        if path.is_dir():
+            raise DataError("this is a folder, expected a file", hint="name a file in it", file=path)
+        if not path.exists():
+            raise DataError("there is no such file", hint="check the path", file=path)
         raise DataError(
             f"cannot tell the format of {path.name}",
             hint="name it .tsv, .csv, .jsonl or .json, or one of these with .gz",

@@ -59,13 +59,11 @@ def check_output(
 def _check_place(path: Path) -> None:
     """What would stop the writing is known before the work."""
     parent = path.resolve().parent
-    reason = ""
     if path.is_dir():
-        reason = "Is a directory"
-    elif not parent.is_dir():
+        raise UsageError("cannot be written: Is a directory", file=path, hint="name a file in this folder")
+    if not parent.is_dir():
         reason = "Not a directory" if parent.exists() else "No such file or directory"
-    if reason:
-        hint = f"make the folder {path.parent} first, or choose another" if parent != path else _ANOTHER
+        hint = f"make the folder {path.parent} first, or choose another"
         raise UsageError(f"cannot be written: {reason}", file=path, hint=hint)
 
 
@@ -126,14 +124,24 @@ def write_stream(path: Path, data: bytes) -> None:
             buffer.write(data)
             buffer.flush()
         return
-    with path.open("wb") as file:
-        file.write(data)
+    _write(path, "wb", data)
 
 
 def append(path: Path, text: str) -> None:
     """Add to a file that several steps write, such as the summary of a CI job."""
-    with path.open("ab") as file:
-        file.write(masked(text).encode(errors="backslashreplace"))
+    _write(path, "ab", masked(text).encode(errors="backslashreplace"))
+
+
+def _write(path: Path, mode: str, data: bytes) -> None:
+    """A pipe whose reader has left is no failure: the caller sees to that."""
+    try:
+        with path.open(mode) as file:
+            file.write(data)
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        hint = "check the disk and the permissions, or choose another name"
+        raise UsageError(f"cannot be written: {e.strerror}", file=path, hint=hint) from e
 
 
 def is_step_summary(path: Path) -> bool:

@@ -207,7 +207,7 @@ CASES: dict[str, Case] = {
     "show: no run": Case("show t.csv", ("there is no run here", "`unwaver run`"), {}, "t.csv/run.json"),
     "show: limit 0": Case("show r --limit 0", ("0 is not in the range", "unwaver show --help")),
     # run.json
-    "from: missing": Case("run --from r/run.json", ("there is no run here",), {}, "r/run.json/run.json"),
+    "from: missing": Case("run --from r/run.json", ("there is no run here",), {}, "r/run.json"),
     "from: cut": Case("run --from r/run.json", ("broken JSON: Expecting", "was cut or edited"), {"r/run.json": '{"version": 1,\n "config": {'}, "r/run.json", 2),
     "from: newer": Case("run --from r/run.json", ("version 9 of a run, this unwaver reads version 1", "the unwaver that wrote it"), {"r/run.json": '{"version": 9}'}, "r/run.json"),
 }  # fmt: skip

@@ -412,7 +412,9 @@ def test_a_candidate_that_passes_without_a_model_counts_as_judged(
 ) -> None:
     """Also where no candidate of the item, or of any item, was rejected."""
     command = ("--task", "snli", "--writer", "bank/bank.jsonl", "--judge", judge)
-    done = unwaver("run", "pairs.csv", "--variants", "paraphrase", *command, "--model", "fake/random", "--out", "r")
+    done = unwaver(
+        "run", "pairs.csv", "--variants", "paraphrase", *command, "--model", "fake/random", "--out", "r"
+    )
     assert done.returncode == 0, done.stderr
     (found,) = json.loads((place / "r/run.json").read_text())["certification"]
     assert {name: found[name] for name in ("items", "candidates", "judged", "accepted", "kept")} == {
@@ -425,4 +427,6 @@ def test_a_candidate_that_passes_without_a_model_counts_as_judged(
     assert found["items_with_3"] == 0.0
     assert len(groups_in(place / "r/audit.jsonl")) == 5
     built = unwaver("build", "paraphrase", *command, "--from", "pairs.csv", "--out", "made.jsonl")
-    assert f"5 candidates of 3 items, {20 * accepted:.1f} % of 5 judged were accepted" in built.stdout + built.stderr
+    assert (
+        f"5 candidates of 3 items, {20 * accepted:.1f} % of 5 judged were accepted" in built.stdout + built.stderr
+    )

@@ -87,7 +87,10 @@ variant_options = together(
             "distance=0.1:0.9, … Repeatable.",
         ),
         option(
-            "--k", type=int, metavar="N", help="Keep N certified paraphrases per item. [default: 5; bank: all]"
+            "--k",
+            type=int,
+            metavar="N",
+            help="Keep N certified paraphrases per item. [default: 5 by a model, else all]",
         ),
         option("--tries", type=int, metavar="N", help="Ask the writer at most N times per item. [default: 2 × k]"),
         option("--encoder", type=click.Path(), metavar="MODEL", help="Encoder that measures embedding distance."),

@@ -181,7 +181,12 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
 @section(
     "Money and time",
     option("--dry-run", is_flag=True, help="Show what would be asked; with --out, also write groups.jsonl."),
-    option("--until", metavar="BAR", help="Ask only until it is certain whether this holds: 'tau<=0.10'."),
+    option(
+        "--until",
+        multiple=True,
+        metavar="BAR",
+        help="Ask only until it is certain whether this holds: 'tau<=0.10'.",
+    ),
     option(
         "--alpha", type=float, default=0.05, show_default=True, metavar="X", help="Error probability of --until."
     ),
@@ -207,6 +212,7 @@ def command(**options: Any) -> None:
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
     with_report = not options.pop("no_report") and not as_json
+    options["until"] = _only(options["until"], "--until")
     config, speak = _config(options, from_file), console(quiet or as_json)
     if dry_run:
         from unwaver.cli.dry_run import print_dry_run
@@ -227,6 +233,14 @@ def command(**options: Any) -> None:
         raise click.exceptions.Exit(MISSING_ANSWERS)
     if "undecided" in verdicts:
         raise click.exceptions.Exit(NOT_MET)
+
+
+def _only(given: tuple[str, ...], option: str) -> str | None:
+    """("tau<=0.10",) -> "tau<=0.10"; a second one would be dropped in silence."""
+    if len(given) > 1:
+        hint = "give one; unwaver gate checks several: --bar 'tau<=0.10' --bar 'accuracy>=0.8'"
+        raise UsageError(f"{option} is there {len(given)} times, expected once", hint=hint)
+    return given[0] if given else None
 
 
 def _report(outcome: Outcome, quiet: bool) -> None:

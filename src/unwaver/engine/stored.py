@@ -27,6 +27,8 @@ from unwaver.engine.folder import AUDIT, GROUPS, RUN, RUN_VERSION, SEEN
 from unwaver.errors import DataError
 from unwaver.files import read_json, read_rows
 from unwaver.groups.from_json import group_from_json
+from unwaver.outputs import BEGINNINGS
+from unwaver.paths import head
 from unwaver.types import Group, Score
 
 INCOMPLETE = "copy the whole run folder, or run the same command again"
@@ -35,7 +37,10 @@ _DAMAGED = "the file was cut or edited: move it away and run the same command ag
 
 def read_run(place: Path) -> dict[str, Any]:
     """The record of a run, from its folder or a run.json itself."""
-    path = place if place.is_file() else place / RUN
+    path = place if place.is_file() or place.name == RUN else place / RUN
+    if path.is_file() and not BEGINNINGS["run"].match(head(path) or b"") and path.name != RUN:
+        hint = f"give the folder that `unwaver run` wrote, or the {RUN} in it"
+        raise DataError("this file is no record of a run", file=path, hint=hint)
     run = _read_json(path)
     if run.get("version") != RUN_VERSION:
         raise DataError(

@@ -55,7 +55,7 @@ def columns(
     for done, (at, group) in enumerate(zip(place[chosen].tolist(), number[chosen].tolist(), strict=True)):
         written.add(at, group)
         if done % CHUNK == 0:
-            progress(CHUNK)
+            progress(min(CHUNK, len(chosen) - done))
     return {**written.document(), "all": len(worst), "broken": int(sum((r.state == BROKEN).sum() for r in ranked))}
 
 

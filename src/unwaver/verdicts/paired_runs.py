@@ -241,7 +241,7 @@ def _shared(
             shared[case] = both
         if not len(a) == len(b) == len(both):
             unequal.append(f"{'/'.join(case)} has {len(a):,} and {len(b):,} groups, {len(both):,} in both")
-    if unequal and not common:
+    if unequal and shared and not common:
         more = f"; and {len(unequal) - 3} more" if len(unequal) > 3 else ""
         raise UsageError(
             f"{first.name} and {second.name} have other groups: {'; '.join(unequal[:3])}{more}",

@@ -95,6 +95,9 @@ def read_bars(path: Path) -> tuple[list[PlacedBar], float | None]:
         raise DataError("it has no bars", file=path, hint=_EXAMPLE)
     if alpha is not None:
         alpha = fraction(alpha, f"{path}: alpha")
+        if not 0 < alpha < 0.5:
+            what = f"alpha is {alpha:g}, expected a share between 0 and 0.5"
+            raise DataError(what, file=path, hint="leave it out for 0.05")
     return bars, alpha
 
 
