@@ -96,6 +96,10 @@ class Config:
     )
 
     def __post_init__(self) -> None:
+        if any("@" in text for texts in named_models(self).values() for text in texts):
+            from unwaver.named_models import resolve_names
+
+            resolve_names(self)
         _learn_secrets(self)
         _check_config(self)
 

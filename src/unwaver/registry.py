@@ -1,12 +1,10 @@
-"""From a name in the catalog to the thing itself, with its options bound and checked before work starts."""
+"""From a name in the catalog to the thing itself."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import re
 import types
-import typing
 from collections.abc import Callable, Mapping
 from functools import cache, reduce, wraps
 from typing import Any
@@ -118,37 +116,6 @@ def beside(section: str, name: str, attribute: str) -> Any:
     return getattr(importlib.import_module(names(section)[name].partition(":")[0].strip()), attribute, None)
 
 
-def bind(function: Any, given: Mapping[str, Any], what: str, written: str = "--model-arg ") -> dict[str, Any]:
-    """Check options against a function's keyword arguments and turn strings into what they are annotated as.
-    `written` is what stands before an option on the command line.
-
-    {"concurrency": "4"} -> {"concurrency": 4} for a function with `concurrency: int`.
-    """
-    parameters = {p.name: p for p in _signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
-    bound = {}
-    for name, value in given.items():
-        if name not in parameters:
-            raise UsageError(f"{what} has no option {name!r}", hint=near(name, parameters))
-        hint = parameters[name].annotation
-        bound[name] = _convert(name, value, str if hint is inspect.Parameter.empty else hint, written)
-    return bound
-
-
-def _signature(function: Any) -> inspect.Signature:
-    """With annotations as types; as texts where one of them names what only a type checker imports."""
-    try:
-        return inspect.signature(function, eval_str=True)
-    except (NameError, AttributeError, TypeError, SyntaxError):
-        return inspect.signature(function)
-
-
-def with_options(text: str) -> tuple[str, dict[str, str]]:
-    """ "judge=openai/x,timeout=5" -> "judge=openai/x" and {"timeout": "5"}; a comma before anything but a name and
-    = is part of what it stands in."""
-    first, *options = re.split(r",(?=\s*\w+=)", text)
-    return first, {key.strip(): value for key, _, value in (option.partition("=") for option in options)}
-
-
 def takes_value(function: Any) -> tuple[bool, bool]:
     """Whether a function takes a value, and whether it needs one: `json(path="")` -> (True, False)."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -161,33 +128,3 @@ def accepted(function: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the given options that the function takes; None means not given."""
     parameters = inspect.signature(function).parameters
     return {n: v for n, v in given.items() if n in parameters and v is not None}
-
-
-def _convert(name: str, value: Any, hint: Any, written: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    if isinstance(hint, str):
-        hint = _PLAIN.get(hint.replace(" ", ""), str)
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if value.lower() == "none" and types.NoneType in kinds:
-        return None
-    if str in kinds:
-        return value
-    for kind in kinds:
-        try:
-            if kind is bool:
-                return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[
-                    value.lower()
-                ]
-            if kind in (int, float):
-                return kind(value)
-        except (ValueError, KeyError):
-            continue
-    words = {int: "a whole number", float: "a number", bool: "true or false", types.NoneType: "none"}
-    expected = " or ".join(dict.fromkeys(words.get(kind, str(kind)) for kind in kinds))
-    raise UsageError(f"option {name}={value}: expected {expected}", hint=f"{written}{name}=…, or leave it out")
-
-
-_PLAIN: dict[str, Any] = {
-    f"{kind.__name__}{end}": kind | None if end else kind for kind in (int, float, bool) for end in ("", "|None")
-}

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unwaver import registry
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.entities import entities
 from unwaver.agree.exact import exact, normalised
 from unwaver.agree.numeric import numeric
 from unwaver.agree.overlap import bleu, rouge1
+from unwaver.bound import bind
 from unwaver.catalog import AGREEMENTS
 from unwaver.errors import UsageError
 from unwaver.text.normalise import normalise
@@ -58,10 +58,10 @@ def test_every_agreement_of_the_list_is_there(name: str) -> None:
     assert 0 < made.threshold < 1
 
 
-def test_options_are_checked_by_the_registry() -> None:
-    assert registry.bind(numeric, {"every": "yes"}, "numeric") == {"every": True}
+def test_options_are_bound_and_checked() -> None:
+    assert bind(numeric, {"every": "yes"}, "numeric") == {"every": True}
     with pytest.raises(UsageError, match="has no option 'evry'"):
-        registry.bind(numeric, {"evry": "yes"}, "numeric")
+        bind(numeric, {"evry": "yes"}, "numeric")
 
 
 @pytest.mark.parametrize(

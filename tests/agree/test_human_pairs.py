@@ -101,7 +101,7 @@ def test_a_rubric_may_hold_commas_and_an_at() -> None:
     local = parse_agreement("judge=openai/x,base_url=http://localhost:8000/v1,rubric={a} is {b}@0.7")
     assert local.options["base_url"] == "http://localhost:8000/v1", "a judge may have a server of its own"
     assert local.threshold == 0.7
-    with pytest.raises(UsageError, match="agreement judge has no option 'base_ulr'"):
+    with pytest.raises(UsageError, match="neither the agreement judge nor openai/x has an option 'base_ulr'"):
         parse_agreement("judge=openai/x,base_ulr=http://localhost:8000/v1")
     with pytest.raises(UsageError, match=r"@0\.9 comes last") as error:
         parse_agreement("bertscore=/nowhere@0.9,layer=5")

@@ -151,7 +151,7 @@ def test_names_of_scorers() -> None:
         parse_scorers(["rouge1=x"])
     local = parse_scorer("judge=openai/x,base_url=http://localhost:8000/v1,timeout=5")
     assert (local.model, local.options) == ("openai/x", {"base_url": "http://localhost:8000/v1", "timeout": 5.0})
-    with pytest.raises(UsageError, match="openai/x has no option 'base_ulr'"):
+    with pytest.raises(UsageError, match="nor openai/x has an option 'base_ulr'"):
         parse_scorer("judge=openai/x,base_ulr=http://localhost")
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from unwaver import registry
 from unwaver.asking.ask import key_maker
+from unwaver.bound import bind
 from unwaver.errors import ModelError, UsageError
 from unwaver.models import openai
 from unwaver.models.openai import PROBES
@@ -146,7 +146,7 @@ def test_how_it_decodes(opened):
 
 def test_options_as_a_command_line_gives_them():
     given = {"base_url": "http://h/v1", "method": "logprob", "timeout": "2", "retries": "1", "top_p": "0.5"}
-    bound = registry.bind(openai.open_model, {**given, "extra": '{"top_k": 1}'}, "openai/m")
+    bound = bind(openai.open_model, {**given, "extra": '{"top_k": 1}'}, "openai/m")
     model = openai.open_model("m", **bound)
     model.close()
     assert model.settings == {"method": "logprob", "system": None, "top_k": 1}

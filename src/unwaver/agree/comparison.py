@@ -27,10 +27,12 @@ from unwaver.agree.asked import lacking
 from unwaver.agree.pairs import Distinct, distinct, spread, swap_agreement, to_compare
 from unwaver.agree.plug_ins import guarded
 from unwaver.asking.consult import Consult, Enquiry
+from unwaver.bound import bind
 from unwaver.console import Console, Progress
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
-from unwaver.models import model_options
+from unwaver.models.helpers import shared_options
+from unwaver.named_models import pieces, resolved, with_threshold
 from unwaver.secrets import masked, masked_settings
 from unwaver.stats import estimate
 from unwaver.types import Answer, Group, Request
@@ -44,15 +46,10 @@ _PROVIDERS = {"bertscore": "bertscore/", "embedding": "embedding/"}
 Values = Mapping[Pair, float | None]
 
 
-_THRESHOLD = re.compile(r"(?P<before>.*)@(?P<bar>[^@/,={}\s]*)", re.DOTALL)
-
-
 def parse_agreement(text: str) -> Agreement:
     """ "entail=hf/PATH@0.7" -> the agreement `entail`, asked of that model, with the threshold 0.7."""
-    # a rubric may hold commas and an @ of its own
-    ends = _THRESHOLD.fullmatch(text)
-    text, at, bar = (ends["before"], "@", ends["bar"]) if ends else (text, "", "")
-    first, given = registry.with_options(text)
+    text, bar = with_threshold(resolved(text, "--agree "))
+    first, given = pieces(text, "--agree ")
     name, equals, model = first.partition("=")
     make = registry.find("agreements", name)
     if "model" in inspect.signature(make).parameters:
@@ -62,10 +59,10 @@ def parse_agreement(text: str) -> Agreement:
     elif equals:
         raise UsageError(f"the agreement {name} asks no model", hint=f"--agree {name}")
     else:
-        own = registry.bind(make, given, f"the agreement {name}", f"--agree {name},")
+        own = bind(make, given, f"the agreement {name}", f"--agree {name},")
         agreement = registry.call("agreements", name, Agreement, **own)
     agreement = guarded(name, agreement)
-    return replace(agreement, threshold=_share(bar, text)) if at else agreement
+    return agreement if bar is None else replace(agreement, threshold=_share(bar, text))
 
 
 def _asking(make: Callable[..., Agreement], name: str, model: str, given: Mapping[str, str]) -> Agreement:
@@ -77,10 +74,7 @@ def _asking(make: Callable[..., Agreement], name: str, model: str, given: Mappin
         )
     prefix = _PROVIDERS.get(name, "")
     model = model if model.startswith(prefix) else prefix + model
-    known = inspect.signature(make).parameters
-    of_model = model_options(model, {key: value for key, value in given.items() if key not in known})
-    own = {key: value for key, value in given.items() if key not in of_model}
-    bound = registry.bind(make, own, f"the agreement {name}", f"--agree {name}={model},")
+    bound, of_model = shared_options(make, f"the agreement {name}", model, given, f"--agree {name}=")
     agreement: Agreement = registry.call("agreements", name, Agreement, model, **bound)
     return replace(agreement, options={**agreement.options, **of_model})
 

@@ -25,8 +25,10 @@ from unwaver.agree.asked import chosen, lacking
 from unwaver.answers.references import Referenced, accurate_all
 from unwaver.asking.consult import Consult, Enquiry
 from unwaver.asking.panel import Answers
+from unwaver.bound import bind
 from unwaver.errors import UsageError
-from unwaver.models import model_options
+from unwaver.models.helpers import shared_options
+from unwaver.named_models import pieces, resolved
 from unwaver.state import NO_ANSWER
 from unwaver.types import Answer, Group, Item, Request
 
@@ -66,7 +68,7 @@ class Held(NamedTuple):
 
 def parse_scorer(text: str) -> Scorer:
     """ "bleurt=PATH" -> the regression model at PATH; "judge=hf/PATH" -> a model that is asked in words."""
-    first, given = registry.with_options(text)
+    first, given = pieces(resolved(text, "--scorer "), "--scorer ")
     name, equals, model = first.partition("=")
     if not equals or not model or not re.fullmatch(r"\w+", name) or name == "by":
         hint = "--scorer NAME=PATH of a regression model, or --scorer judge=hf/PATH"
@@ -76,13 +78,10 @@ def parse_scorer(text: str) -> Scorer:
         raise UsageError(f"accuracy_{name} is unwaver's own", hint=hint)
     kind = name if name in registry.names("scorers") else REGRESSION
     make = registry.find("scorers", kind)
-    own = registry.bind(make, registry.accepted(make, given), f"the scorer {name}", f"--scorer {first},")
+    own = bind(make, registry.accepted(make, given), f"the scorer {name}", f"--scorer {first},")
     scorer = _guarded(kind, registry.call("scorers", kind, Scorer, model, **own))
-    others = {key: value for key, value in given.items() if key not in own}
-    found = model_options(scorer.model, others)
-    if unknown := [key for key in others if key not in found]:
-        raise UsageError(f"{scorer.model} has no option {unknown[0]!r}", hint=f"--scorer {name}={scorer.model}")
-    return replace(scorer, name=name, options={**scorer.options, **found})
+    _, of_model = shared_options(make, f"the scorer {name}", scorer.model, given, f"--scorer {name}=")
+    return replace(scorer, name=name, options={**scorer.options, **of_model})
 
 
 def _guarded(kind: str, scorer: Scorer) -> Scorer:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from typing import Any
 from uuid import uuid4
@@ -136,7 +137,8 @@ class Asker:
         progress(len(known))
         groups = _fresh(plan, wanted - known)
         waves: Any = self.claims.waves(groups, model, progress) if self.claims else _waves(groups)
-        Parts(model).meter = self._purse.try_again if self.budget.max_cost is not None else None
+        capped = self.budget.max_cost is not None
+        Parts(model).meter = partial(self._purse.try_again, price=self.budget.price(model)) if capped else None
         with closing(waves):
             for wave in waves:
                 remaining = wave
@@ -171,10 +173,11 @@ class Asker:
         tokens_in, tokens_out = answer.usage or (0, 0)
         self.spent.tokens_in += tokens_in
         self.spent.tokens_out += tokens_out
-        if not self.budget.has_prices:
+        price = self.budget.price(model)
+        if price is None:
             return
         worst = self.budget.worst(model, request) or 0.0
-        cost = self.budget.cost(tokens_in, tokens_out)
+        cost = price.cost(tokens_in, tokens_out)
         if answer.usage is None:
             # tries that a server may bill have been counted one by one, where the model tells of them
             cost = 0.0 if answer.error is not None and Parts(model).meter is not None else worst

@@ -31,9 +31,15 @@ class Enquiry:
 Consult = Callable[[Enquiry], Answers]
 
 
+def written(role: str, name: str) -> str:
+    """What stands before such a model on the command line: "--agree judge="."""
+    return f"--{'agree' if role == 'agreement' else 'scorer'} {name}="
+
+
 def planned(enquiry: Enquiry, model: Model) -> Respondent:
     """The model with the requests; raises where it could not answer them."""
-    respondent = Respondent(model, enquiry.name)
+    option = f"{written(enquiry.role, enquiry.name)}{enquiry.model},"
+    respondent = Respondent(model, enquiry.name, option=option)
     respondent.ask_about(enquiry.requests.items())
     return respondent
 
@@ -44,7 +50,7 @@ def put(respondent: Respondent, asker: Asker, console: Console) -> Answers:
     if not asker.spent.stopped:
         try:
             with console.track(respondent.known_as, len(plan.requests)) as progress:
-                asker.ask(respondent.model, plan, progress=progress)
+                respondent.put(asker, progress=progress)
         except StoreFull as full:  # what there is can be scored
             asker.spent.stopped = str(full)
     return answers_of(plan.keys, asker.store)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from unwaver.answers.store import Store
-from unwaver.asking.ask import Plan, Render, key_maker, make_plan
+from unwaver.asking.ask import Asker, Plan, Render, key_maker, make_plan
+from unwaver.console import Progress
+from unwaver.errors import ModelError
 from unwaver.groups import is_plain
 from unwaver.groups.certify import Read, Reading, needed
 from unwaver.models.parts import Parts
@@ -27,6 +29,16 @@ class Respondent:
     model: Model
     known_as: str = ""
     plan: Plan = field(default_factory=Plan)
+    option: str = ""  # what stands before an option of the model on the command line, if not --model-arg
+
+    def put(self, asker: Asker, only: set[str] | None = None, progress: Progress = lambda _: None) -> bool:
+        """Ask the model what the store lacks; what is wrong names the option that named it."""
+        try:
+            return asker.ask(self.model, self.plan, only, progress)
+        except ModelError as e:
+            from unwaver.named_models import renamed
+
+            raise renamed(e, self.option) from e.__cause__
 
     def ask_about(self, questions: Iterable[tuple[str, Request]]) -> None:
         """Plan requests that are no items of a group, each under a name of its own."""

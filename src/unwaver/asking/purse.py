@@ -12,11 +12,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
+from typing import TYPE_CHECKING
 
 from unwaver.asking.ledger import Ledger, page
 from unwaver.errors import UsageError
 from unwaver.models.limits import most_tokens
 from unwaver.types import Model, Request
+
+if TYPE_CHECKING:
+    from unwaver.asking.prices import Price
 
 PAUSE = 0.2  # seconds between two looks at what other processes have set aside
 
@@ -30,25 +34,32 @@ class Budget:
     price_in: float | None = None
     price_out: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.max_cost is not None and self.price_in is None and self.price_out is None:
-            raise UsageError(
-                "a cost cap needs prices", hint="add --price-in and --price-out, in money per million tokens"
-            )
+    def price(self, model: Model) -> Price | None:
+        """As given, for every model alike; else that of the model, where it is known."""
+        if self.price_in is not None or self.price_out is not None:
+            return self.given
+        if not model.identity.startswith("openai:"):
+            return None
+        from unwaver.asking.prices import known_price
+
+        return known_price(model)
 
     @property
-    def has_prices(self) -> bool:
-        return self.price_in is not None or self.price_out is not None
+    def given(self) -> Price:
+        from unwaver.asking.prices import Price
 
-    def cost(self, tokens_in: float, tokens_out: float) -> float:
-        return (tokens_in * (self.price_in or 0.0) + tokens_out * (self.price_out or 0.0)) / 1e6
+        return Price(self.price_in, self.price_out)
 
     def worst(self, model: Model, request: Request) -> float | None:
-        """The most that a request can cost; None where nothing limits it."""
+        """The most that a request can cost; None where nothing limits it. A model without a price costs nothing:
+        `engine.forecast` has refused a cap where that is not so."""
+        price = self.price(model)
+        if price is None:
+            return 0.0
         tokens_in, tokens_out = most_tokens(model, request)
-        if tokens_out is None and self.price_out != 0:  # a price that was not given is not known to be 0
+        if tokens_out is None and price.answer != 0:  # a price that was not given is not known to be 0
             return None
-        return self.cost(tokens_in, tokens_out or 0)
+        return price.cost(tokens_in, tokens_out or 0)
 
     def check(self, model: Model, request: Request) -> None:
         """Refuse a cap that cannot hold, or under which nothing can be asked."""
@@ -120,9 +131,9 @@ class Purse:
             self._reserved = 0.0
             row.write(self._spent.cost, 0.0)
 
-    def try_again(self, tokens_in: int, tokens_out: int | None, wanted: bool) -> bool:
+    def try_again(self, tokens_in: int, tokens_out: int | None, wanted: bool, price: Price | None = None) -> bool:
         """A try that the server may bill has failed: it counts. May the call be made again?"""
-        cost = self._budget.cost(tokens_in, tokens_out or 0)
+        cost = (price or self._budget.given).cost(tokens_in, tokens_out or 0)
         with self._lock, page(self._ledger) as row:
             self._spent.cost += cost
             row.write(self._spent.cost, self._reserved)

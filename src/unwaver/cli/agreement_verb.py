@@ -154,12 +154,13 @@ def _asking(place: Path, device: str | None, speak: Speak) -> Consult:
         from unwaver.answers.store import Store
         from unwaver.asking.ask import Asker
         from unwaver.asking.claims import claiming
-        from unwaver.asking.consult import planned, put
+        from unwaver.asking.consult import planned, put, written
         from unwaver.asking.failures import grouped, in_words, of_respondents
         from unwaver.config import Config
-        from unwaver.models import open_consulted
+        from unwaver.models.helpers import open_consulted
 
-        model = open_consulted(Config((), (), device=device), enquiry.model, enquiry.options)
+        option = written(enquiry.role, enquiry.name)
+        model = open_consulted(Config((), (), device=device), enquiry.model, enquiry.options, option)
         respondent = planned(enquiry, model)
         with closing(model), closing(Store(place)) as store, claiming(store, speak.say) as claims:
             said = put(respondent, Asker(store, claims=claims), speak)

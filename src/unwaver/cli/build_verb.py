@@ -16,7 +16,11 @@ from unwaver.cli.options import (
     FORCE,
     JSON,
     LIMIT,
+    MAX_CALLS,
+    MAX_COST,
     PATH,
+    PRICE_IN,
+    PRICE_OUT,
     QUIET,
     SAMPLE,
     SEED,
@@ -73,6 +77,14 @@ if TYPE_CHECKING:
     DEVICE,
 )
 @section(
+    "Money and time",
+    option("--dry-run", is_flag=True, help="Show what writer and certifiers would be asked."),
+    MAX_CALLS,
+    MAX_COST,
+    PRICE_IN,
+    PRICE_OUT,
+)
+@section(
     "Output",
     option("--out", required=True, type=PATH, metavar="FILE", help="File for the groups, such as groups.jsonl."),
     option(
@@ -93,7 +105,7 @@ def command(**options: Any) -> None:
     certifies the candidates now and records each decision in audit.jsonl beside the groups.
     """
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
-    out, force = options.pop("out"), options.pop("force")
+    out, force, dry_run = options.pop("out"), options.pop("force"), options.pop("dry_run")
     from unwaver.config import Config
     from unwaver.engine.build_groups import build
 
@@ -107,6 +119,9 @@ def command(**options: Any) -> None:
         **options,
     )
     _check_output(config, out, force)
+    if dry_run:
+        _dry_run(config, out, as_json, quiet)
+        return
     built = build(config, out, console(quiet or as_json))
     kinds: dict[str, int] = {}
     for group in built.groups:
@@ -130,6 +145,19 @@ def command(**options: Any) -> None:
     for found in built.certification:
         click.echo(as_text(found))
     click.echo(f"written: {out}")
+
+
+def _dry_run(config: Config, out: Path, as_json: bool, quiet: bool) -> None:
+    from dataclasses import replace
+
+    from unwaver.cli.dry_run import print_plan
+    from unwaver.engine.forecast import dry_build
+
+    store = config.store or str(out.with_suffix(".sqlite"))
+    plan = dry_build(replace(config, store=store), console(quiet or as_json))
+    print_plan(plan, as_json)
+    if not plan and not as_json:
+        click.echo("No model is asked.")
 
 
 def _check_output(config: Config, out: Path, force: bool) -> None:

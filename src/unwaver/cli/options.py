@@ -57,6 +57,15 @@ CUT = option(
     help="Groups with an answer that hit the token limit: leave them out, or count them. [default: as in the run]",
 )
 
+MAX_CALLS = option("--max-calls", type=int, metavar="N", help="Stop before making more than N requests.")
+MAX_COST = option("--max-cost", type=float, metavar="X", help="Stop before spending more than this; needs prices.")
+PRICE_IN = option(
+    "--price-in", type=float, metavar="X", help="Price of a million prompt tokens. [default: genai-prices]"
+)
+PRICE_OUT = option(
+    "--price-out", type=float, metavar="X", help="Price of a million answer tokens. [default: genai-prices]"
+)
+
 # how variants are written, certified and kept: run and build
 variant_options = together(
     section(

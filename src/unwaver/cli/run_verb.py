@@ -17,7 +17,11 @@ from unwaver.cli.options import (
     DEVICE,
     JSON,
     LIMIT,
+    MAX_CALLS,
+    MAX_COST,
     PATH,
+    PRICE_IN,
+    PRICE_OUT,
     QUIET,
     SAMPLE,
     SEED,
@@ -190,10 +194,10 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
     option(
         "--alpha", type=float, default=0.05, show_default=True, metavar="X", help="Error probability of --until."
     ),
-    option("--max-calls", type=int, metavar="N", help="Stop before making more than N requests."),
-    option("--max-cost", type=float, metavar="X", help="Stop before spending more than this; needs prices."),
-    option("--price-in", type=float, metavar="X", help="Price of a million prompt tokens."),
-    option("--price-out", type=float, metavar="X", help="Price of a million answer tokens."),
+    MAX_CALLS,
+    MAX_COST,
+    PRICE_IN,
+    PRICE_OUT,
 )
 @section(
     "Output",

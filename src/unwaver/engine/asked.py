@@ -69,7 +69,7 @@ class _Rounds:
     def _put(self, respondent: Respondent, keys: set[str]) -> bool:
         """Ask one model for the answers of some keys, and say whether to go on."""
         with self._prepared.console.track(respondent.model.name, len(keys)) as progress:
-            return self._asker.ask(respondent.model, respondent.plan, keys, progress)
+            return respondent.put(self._asker, keys, progress)
 
     def _write(self, writer: Respondent) -> None:
         from unwaver.asking.paraphraser import Written, tries_of

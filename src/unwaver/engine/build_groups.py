@@ -12,11 +12,13 @@ from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker
 from unwaver.asking.claims import claiming
 from unwaver.asking.failures import in_words
+from unwaver.asking.ledger import sharing
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
 from unwaver.engine.asked import Asked, ask, failures
 from unwaver.engine.certification import certification
+from unwaver.engine.forecast import check_costs
 from unwaver.engine.prepare import Prepared, prepare_asking
 from unwaver.errors import UsageError
 from unwaver.groups import WRITER, has_candidates
@@ -83,8 +85,12 @@ def _check_certifiers(prepared: Prepared) -> None:
 
 
 def _ask(prepared: Prepared, store: Store) -> Asked:
-    with claiming(store, prepared.console.say) as claims:
-        asker = Asker(store, claims=claims)
+    if prepared.config.max_cost is not None:
+        check_costs(prepared)
+    with claiming(store, prepared.console.say) as claims, ExitStack() as opened:
+        capped = prepared.budget.max_cost is not None
+        ledger = opened.enter_context(sharing(store, claims.worker)) if capped else None
+        asker = Asker(store, prepared.budget, claims=claims, ledger=ledger)
         asked = ask(prepared, asker)
     if asked.full:
         raise asked.full

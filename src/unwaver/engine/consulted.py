@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from unwaver.agree import Agreement
 from unwaver.agree.comparison import SAMPLE, chosen
-from unwaver.agree.scorers import parse_scorers
+from unwaver.agree.scorers import Scorer, parse_scorers
+from unwaver.asking.consult import written
 from unwaver.asking.panel import check_requests
 from unwaver.config import Config
 from unwaver.engine.prepare import Prepared
-from unwaver.models import open_consulted
+from unwaver.models.helpers import open_consulted
 from unwaver.types import Model
 
 
@@ -22,9 +24,13 @@ def with_consulted(prepared: Prepared) -> Prepared:
     opened = {("agreement", a.name): model for a in agreements if (model := _tried(config, a)) is not None}
     scorers = parse_scorers(config.scorers)
     for scorer in scorers:
-        opened["scorer", scorer.name] = model = open_consulted(config, scorer.model, scorer.options)
+        opened["scorer", scorer.name] = model = _opened(config, "scorer", scorer, {})
         check_requests(model, [scorer.sample])
     return replace(prepared, agreements=agreements, scorers=scorers, opened=opened)
+
+
+def _opened(config: Config, role: str, asks: Agreement | Scorer, more: Mapping[str, object]) -> Model:
+    return open_consulted(config, asks.model, {**asks.options, **more}, written(role, asks.name))
 
 
 def _tried(config: Config, agreement: Agreement) -> Model | None:
@@ -34,6 +40,6 @@ def _tried(config: Config, agreement: Agreement) -> Model | None:
         return None
     assert agreement.request is not None
     texts = {"texts": [""]} if agreement.needs_texts else {}
-    model = open_consulted(config, agreement.model, {**agreement.options, **texts})
+    model = _opened(config, "agreement", agreement, texts)
     check_requests(model, [agreement.request(SAMPLE)])
     return model

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from unwaver.agree import Agreement
     from unwaver.agree.scorers import Scorer
+    from unwaver.asking.prices import Price
 
 COSTS = ("cost_at_most", "cost_expected")
 BYTES = 8  # of a token, for texts that are not there yet: about twice the usual
@@ -92,13 +93,29 @@ def _frames(prepared: Prepared) -> list[pl.DataFrame] | None:
 
 def check_costs(prepared: Prepared) -> None:
     """Refuse a cost cap that cannot hold or allows nothing, before the first call."""
+    everyone, budget = parties(prepared), prepared.budget
+    _check_prices(prepared, everyone)
     with _stored(prepared) as store:
-        for party in parties(prepared):
+        for party in everyone:
             known = store.answered(party.requests) if store else set()
             open_requests = (request for key, request in party.requests.items() if key not in known)
             first = next(chain(open_requests, (request for count, request in party.further if count)), None)
             if first is not None:
-                prepared.budget.check(party.model, first)
+                budget.check(party.model, first)
+
+
+def _check_prices(prepared: Prepared, everyone: Sequence[Party]) -> None:
+    """Refuse a cap where it is not known what somebody costs, and say which prices were looked up."""
+    from unwaver.asking.prices import OPTIONS, is_free, needed
+
+    prices = [(party, prepared.budget.price(party.model)) for party in everyone]
+    if not any(price for _, price in prices):
+        raise needed()
+    for party, price in prices:
+        if price is None and not is_free(party.model):
+            raise needed(party.name)
+        if price is not None and price.source != OPTIONS:
+            prepared.console.say(f"{party.name}: {price}")
 
 
 def dry_run(config: Config, console: Console | None = None) -> list[dict[str, Any]]:
@@ -109,11 +126,19 @@ def dry_run(config: Config, console: Console | None = None) -> list[dict[str, An
         written = _shown_groups(config, chosen.groups, Renderer(chosen.selection, config)) if config.out else None
         asked = sum(len(group.items) for group in chosen.groups) * config.replicates
         entry: dict[str, Any] = {"model": "(no model)", "groups": len(chosen.groups), "requests": asked}
-        unknown = dict.fromkeys(("unique_requests", "already_answered", "tokens", *COSTS))
+        unknown = dict.fromkeys(("unique_requests", "already_answered", "tokens", "price", *COSTS))
         return [{**entry, **unknown, "estimated": [], "groups_file": written}]
     with closing(prepare(config, console)) as prepared:
         written = _shown_groups(config, prepared.groups, prepared.renderer) if config.out else None
         return [{**entry, "groups_file": written} for entry in forecast(prepared)]
+
+
+def dry_build(config: Config, console: Console | None = None) -> list[dict[str, Any]]:
+    """What `unwaver build` would ask of writer and judges."""
+    from unwaver.engine.prepare import prepare_asking
+
+    with closing(prepare_asking(config, console, ())) as prepared:
+        return [{**entry, "groups_file": None} for entry in forecast(prepared)]
 
 
 def _shown_groups(config: Config, groups: Sequence[Group], renderer: Renderer) -> str:
@@ -126,9 +151,17 @@ def _shown_groups(config: Config, groups: Sequence[Group], renderer: Renderer) -
 
 
 def forecast(prepared: Prepared) -> list[dict[str, Any]]:
-    """One entry for each party."""
+    """One entry for each party. Beside one that has a price, a model on this machine costs nothing."""
+    from unwaver.asking.prices import is_free
+
     with _stored(prepared) as store:
-        return [_entry(prepared, party, store) for party in parties(prepared)]
+        everyone = parties(prepared)
+        entries = [_entry(prepared, party, store) for party in everyone]
+    if any(entry["price"] for entry in entries):
+        for entry, party in zip(entries, everyone, strict=True):
+            if entry["price"] is None and is_free(party.model):
+                entry.update(cost_at_most=0.0, cost_expected=0.0)
+    return entries
 
 
 def total(entries: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
@@ -149,7 +182,8 @@ def _entry(prepared: Prepared, party: Party, store: Store | None) -> dict[str, A
     tokens += sum(count * estimated_tokens(party.model, [request])[0] for count, request in party.further)
     if party.more or party.role == "writer":
         estimated = ["requests", "unique_requests", "tokens"]
-    prices = prepared.budget.has_prices
+    budget = prepared.budget
+    price = budget.price(party.model)
     return {
         "model": party.name if party.role == "model" else f"{party.name} ({party.role})",
         "role": party.role,
@@ -158,8 +192,9 @@ def _entry(prepared: Prepared, party: Party, store: Store | None) -> dict[str, A
         "unique_requests": len(party.requests) + party.more,
         "already_answered": len(known),
         "tokens": tokens,
-        "cost_at_most": _at_most(party, left, prepared.budget) if prices else None,
-        "cost_expected": _expected(party, left, known, prepared.budget) if prices else None,
+        "price": price.record(party.model.name) if price else None,
+        "cost_at_most": _at_most(party, left, budget) if price else None,
+        "cost_expected": _expected(party, left, known, price) if price else None,
         "estimated": estimated,
     }
 
@@ -173,7 +208,7 @@ def _at_most(party: Party, left: Iterable[Request], budget: Budget) -> float | N
     )
 
 
-def _expected(party: Party, left: Sequence[Request], known: Mapping[str, Answer], budget: Budget) -> float | None:
+def _expected(party: Party, left: Sequence[Request], known: Mapping[str, Answer], price: Price) -> float | None:
     """As much for each as such requests took on average: labels and free text apart. None where none is known."""
     usages: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
     for key, answer in known.items():
@@ -185,7 +220,7 @@ def _expected(party: Party, left: Sequence[Request], known: Mapping[str, Answer]
     if not any(usages.values()) or any(counts[kind] and not usages[kind] for kind in usages):
         return 0.0 if not any(counts.values()) else None
     return sum(
-        counts[kind] * budget.cost(sum(u[0] for u in found), sum(u[1] for u in found)) / len(found)
+        counts[kind] * sum(price.cost(*usage) for usage in found) / len(found)
         for kind, found in usages.items()
         if found
     )

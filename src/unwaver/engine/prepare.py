@@ -20,10 +20,11 @@ from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError
 from unwaver.groups import WRITER, is_free_text
-from unwaver.models import open_consulted, open_models, open_writer
+from unwaver.models import open_models
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection, select
 from unwaver.types import Group, Model
+from unwaver.variants.certifiers import option_of
 
 if TYPE_CHECKING:
     from unwaver.agree import Agreement
@@ -152,16 +153,18 @@ def prepare(config: Config, console: Console | None = None, models: Sequence[str
 
 def prepare_asking(config: Config, console: Console | None, models: Sequence[str | Model]) -> Prepared:
     """What `build` needs, too: groups, certifiers and a writer. Without models the certifiers alone are asked."""
-    for text in config.judges:
-        from unwaver.variants.certifiers import parse_certifier
+    if config.judges:
+        from unwaver.variants.certifiers import check_certifiers
 
-        parse_certifier(text)
+        check_certifiers(config.judges)
     speak, writer = console or Console(), _writer(config)
     chosen = choose(config, speak)
     certifiers = _certifiers(config, chosen)
     tested = open_models(config, models)
     renderer = Renderer(chosen.selection, config)
     panel = Panel(tested, certifiers, renderer, config.replicates, config.normalise, config.cut)
+    for respondent in panel.certifiers:
+        respondent.option = f"{option_of(respondent.known_as, config.judges)}{respondent.known_as},"
     panel.plan(_in_order(config, chosen.groups))
     return Prepared(config, speak, chosen, renderer, panel, writer)
 
@@ -253,8 +256,10 @@ def _certifiers(config: Config, chosen: Chosen) -> dict[str, Model]:
 
 
 def _certifier(config: Config, name: str) -> Model:
+    from unwaver.models.helpers import open_consulted, open_writer
+
     if name != WRITER:
-        return open_consulted(config, name)
+        return open_consulted(config, name, option=option_of(name, config.judges))
     if not _writes(config):
         hint = "name a judge: --judge entail=hf/PATH; or use the file that unwaver build wrote"
         raise UsageError("these variants wait for a verdict of the model that wrote them", hint=hint)
@@ -274,9 +279,10 @@ def _writer(config: Config) -> Respondent | None:
     if not _writes(config) and config.writer_prompt is None:
         return None
     from unwaver.asking.writing import SETTINGS, check_prompt
+    from unwaver.models.helpers import open_writer
 
     check_prompt(config, _writes(config))
-    return Respondent(open_writer(config, SETTINGS))
+    return Respondent(open_writer(config, SETTINGS), option="--writer-arg ")
 
 
 def _until(prepared: Prepared) -> Until | None:

@@ -4,8 +4,10 @@ answer has come: a command that cannot reach its server or is interrupted before
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +39,14 @@ class Recording:
         self._seen: Mapping[str, list[str]] = {}
         self._audit: Sequence[Mapping[str, Any]] | None = None
         self._linked = (0, 0)
+        self._began, self._clock = datetime.now(UTC), time.monotonic()
+        self._earlier: Mapping[str, Any] = {}
         if not (place / folder.RUN).exists():
             self.begin()
+        else:
+            from unwaver.engine.stored import read_run
+
+            self._earlier = read_run(place).get("asking") or {}
 
     @property
     def everyone(self) -> list[Respondent]:
@@ -99,7 +107,26 @@ class Recording:
 
     def finish(self, came_of_it: Mapping[str, Any]) -> dict[str, Any]:
         """The record of the run, with what came of it."""
-        return {**record_of(self._prepared, self._groups, self._groups_hash), **came_of_it}
+        record = record_of(self._prepared, self._groups, self._groups_hash)
+        return {**record, **came_of_it, "asking": self._asking()}
+
+    def _asking(self) -> Mapping[str, Any]:
+        """When it was asked, how long that took and what it cost: all commands of this run together."""
+        earlier, spent, budget = self._earlier, self._spent, self._prepared.budget
+        if earlier and not spent.calls:
+            return earlier
+        writer = self._prepared.writer
+        models = [respondent.model for respondent in [*self.everyone, *([writer] if writer else [])]]
+        prices = [price.record(model.name) for model in models if (price := budget.price(model))]
+        cost = [earlier.get("cost"), spent.cost if prices else None]
+        sums = {name: earlier.get(name, 0) + getattr(spent, name) for name in ("calls", "tokens_in", "tokens_out")}
+        return {
+            "began": earlier.get("began") or f"{self._began:%Y-%m-%dT%H:%M:%SZ}",
+            "seconds": round(earlier.get("seconds", 0) + time.monotonic() - self._clock, 1),
+            **sums,
+            "cost": None if cost == [None, None] else sum(part or 0 for part in cost),
+            "prices": prices or earlier.get("prices") or [],
+        }
 
     def guard(self, write: Callable[[], object]) -> None:
         """Where the disk is full, answers are safe and scores are shown all the same."""

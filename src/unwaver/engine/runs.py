@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker
-from unwaver.asking.consult import Consult, Enquiry, planned, put
+from unwaver.asking.consult import Consult, Enquiry, planned, put, written
 from unwaver.asking.failures import as_records
 from unwaver.asking.panel import Answers
 from unwaver.asking.repeats import repeats_note
@@ -25,7 +25,6 @@ from unwaver.engine.recording import Recording
 from unwaver.engine.road import Evidence, Rated, Tested, rated, scored
 from unwaver.errors import StoreFull
 from unwaver.groups import has_candidates
-from unwaver.models import open_consulted
 from unwaver.result import Result
 from unwaver.types import Group, Model
 
@@ -136,7 +135,10 @@ def _asking(prepared: Prepared, asker: Asker, recording: Recording) -> Consult:
         model = prepared.opened[enquiry.role, enquiry.name]
         with ExitStack() as opened:
             if enquiry.role == "agreement" and enquiry.name in needs_texts:  # known only now
-                model = open_consulted(prepared.config, enquiry.model, enquiry.options)
+                from unwaver.models.helpers import open_consulted
+
+                option = written(enquiry.role, enquiry.name)
+                model = open_consulted(prepared.config, enquiry.model, enquiry.options, option)
             respondent = planned(enquiry, model)
             recording.consulted.append((enquiry.role, respondent))
             opened.callback(model.close)  # it may be large, and another one follows

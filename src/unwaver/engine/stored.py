@@ -76,6 +76,7 @@ _CASE = fields(
 _UNTIL = fields(
     {"bar": text, "alpha": number, "seed": whole, "requests": count, "saved": count, "cases": list_of(_CASE)}
 )
+_PRICE = fields({"model": text, "source": text}, {"prompt": maybe(number), "answer": maybe(number), "date": text})
 _RUN = fields(
     {"models": some(list_of(_MODEL)), "words": dict_of(list_of(text))},
     {
@@ -88,6 +89,10 @@ _RUN = fields(
         "hashes": dict_of(text),
         "prompts": dict_of(fields({"prompt": text, "words": list_of(text)})),
         "versions": dict_of(text),
+        "asking": fields(
+            {"began": text, "seconds": number, **dict.fromkeys(("calls", "tokens_in", "tokens_out"), count)},
+            {"cost": maybe(number), "prices": list_of(_PRICE)},
+        ),
         "spent": fields(
             {}, {"stopped": maybe(name), **dict.fromkeys(("calls", "tokens_in", "tokens_out"), count)}
         ),

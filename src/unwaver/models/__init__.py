@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import unwaver.registry as registry  # `from unwaver import` would look for a public name first
 from unwaver.config import Config
@@ -15,61 +15,63 @@ from unwaver.secrets import KEYS_BELONG, has_credentials
 from unwaver.types import Model
 
 
+class Found(NamedTuple):
+    """Who opens a model, and what stands in its name: "fake/random,seed=3" -> (…, "random", {"seed": 3})."""
+
+    spec: str  # provider/name
+    make: Callable[..., Model]
+    name: str
+    options: Mapping[str, object]
+
+
 def open_models(config: Config, given: Sequence[str | Model]) -> list[Model]:
     """Open those that are named; objects stay what they are."""
-    makers = {spec: _provider(spec) for spec in given if isinstance(spec, str)}
+    makers = {spec: find_model(spec) for spec in given if isinstance(spec, str)}
     for name in config.model_args if makers else ():
-        if not any(registry.accepted(make, {name: ""}) for make, _ in makers.values()):
-            spec, (make, _) = next(iter(makers.items()))
-            registry.bind(make, {name: ""}, spec)  # says what is known
+        if not any(registry.accepted(found.make, {name: ""}) for found in makers.values()):
+            from unwaver.bound import bind
+
+            found = next(iter(makers.values()))
+            bind(found.make, {name: ""}, found.spec)  # says what is known
     ways = [decoding(name) for name in config.decode]
     if not ways:
-        return [_open(config, m, *makers[m], {}) if isinstance(m, str) else _whole(m) for m in given]
+        return [_open(config, makers[m], {}) if isinstance(m, str) else _whole(m) for m in given]
     return [_decoding(config, m, makers, way) for m in given for way in ways]
 
 
-def _decoding(config: Config, model: str | Model, makers: Mapping[str, Any], way: Mapping[str, object]) -> Model:
+def _decoding(config: Config, model: str | Model, makers: Mapping[str, Found], way: Mapping[str, object]) -> Model:
     """The model, set to decode in this way; it writes, whatever it would do otherwise."""
     if not isinstance(model, str):
         raise UsageError("--decode needs a model by name", hint="give provider/name, or leave decode out")
-    make, name = makers[model]
-    if lacking := [option for option in way if not registry.accepted(make, {option: ""})]:
+    if lacking := [option for option in way if not registry.accepted(makers[model].make, {option: ""})]:
         raise UsageError(
             f"{model} has no option {lacking[0]}, which this decoding sets",
             hint="leave --decode out, or name another decoding",
         )
-    return _open(config, model, make, name, {"method": config.method or "generate", **way})
+    return _open(config, makers[model], {"method": config.method or "generate", **way})
 
 
-def open_consulted(config: Config, spec: str, options: Mapping[str, object] | None = None) -> Model:
-    """A model that judges variants or compares answers: with the device and the label map of the run."""
-    make, name = _provider(spec)
-    general = {"device": config.device, "map": dict(config.map) or None}
-    given = options or {}
-    known = registry.accepted(make, dict.fromkeys(given, ""))  # None is an answer here: max_tokens=none
-    return make(name, **{**registry.accepted(make, general), **{name: given[name] for name in known}})
+def find_model(spec: str, option: str = "--model ") -> Found:
+    """The provider of a model and the options in its name, bound; `option` is what stands before it."""
+    if "," not in spec and not spec.startswith("@"):
+        return Found(spec, *_provider(spec), {})
+    from unwaver.bound import bind
+    from unwaver.named_models import named
+
+    model, options = named(spec, option)
+    make, name = _provider(model)
+    return Found(model, make, name, bind(make, options, model, f"{option}{model},"))
 
 
-def model_options(spec: str, given: Mapping[str, str]) -> dict[str, object]:
-    """Those of the given that this model takes, as what they are: {"timeout": "5"} -> {"timeout": 5.0}."""
-    make, _ = _provider(spec)
-    return registry.bind(make, registry.accepted(make, given), spec)
-
-
-def open_writer(config: Config, settings: Mapping[str, object]) -> Model:
-    """The model that writes paraphrases; `settings` hold where --writer-arg says nothing."""
-    spec = config.writer or ""
-    make, name = _provider(spec)
-    general = {"method": "generate", "device": config.device, "seed": config.seed}
-    own = registry.bind(make, config.writer_args, spec)
-    return make(name, **{**registry.accepted(make, {**general, **settings}), **own})
-
-
-def _open(config: Config, spec: str, make: Callable[..., Model], name: str, decode: Mapping[str, object]) -> Model:
+def _open(config: Config, found: Found, decode: Mapping[str, object]) -> Model:
     general = {"method": config.method, "system": config.system, "device": config.device, "seed": config.seed}
-    settings = registry.accepted(make, {**general, "map": dict(config.map) or None})
-    own = registry.bind(make, registry.accepted(make, config.model_args), spec)
-    return make(name, **{**settings, **own, **decode})
+    settings = registry.accepted(found.make, {**general, "map": dict(config.map) or None})
+    own: Mapping[str, object] = {}
+    if config.model_args:
+        from unwaver.bound import bind
+
+        own = bind(found.make, registry.accepted(found.make, config.model_args), found.spec)
+    return found.make(found.name, **{**settings, **own, **found.options, **decode})
 
 
 def _provider(spec: str) -> tuple[Callable[..., Model], str]:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from unwaver import registry
+from unwaver.bound import bind
 from unwaver.errors import UsageError, near
 
 SHORT, LONG = 16, 64  # tokens: enough to say a label, and for an answer in free text
@@ -133,7 +134,7 @@ def _value(kind: str, option: str, value: object, own: Options) -> object:
         raise UsageError(f"decoding {kind} has no option {option!r}", hint=near(option, (*own, *ANY)))
     if option not in _RULES:  # a plug-in's own
         found = registry.find("decodings", kind)
-        return registry.bind(found, {option: value}, f"decoding {kind}", f"--decode {kind}:")[option]
+        return bind(found, {option: value}, f"decoding {kind}", f"--decode {kind}:")[option]
     kind_of, holds, expected = _RULES[option]
     try:
         number = kind_of(str(value))

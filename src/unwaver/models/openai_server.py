@@ -27,7 +27,7 @@ from unwaver.models.rate_headers import asked_to_wait, left_of
 from unwaver.secrets import masked_echo
 from unwaver.unpack import BARE, STEP, ZLIB, inflated
 
-_OWN_SERVER = "; one of your own: --model-arg base_url=…, of a judge: --agree judge=openai/NAME,base_url=…"
+_OWN_SERVER = "; one of your own: --model-arg base_url=…"
 LONGEST_BACKOFF = 30.0  # seconds
 LONGEST_BODY = 10_000_000  # bytes, as they come and unpacked
 LARGE_BODY = 1_000_000  # bytes; JSON takes up to forty times as many in memory: such are read one by one

@@ -62,12 +62,28 @@ def facts(source: Source) -> list[tuple[str, str]]:
         settings = model.get("settings") or {}
         if settings:
             found.append(("settings", ", ".join(f"{k} = {v}" for k, v in settings.items())))
+    if run.get("asking"):
+        found += _asking(run["asking"])
     found.append(("versions", _listed(run.get("versions", {}))))
     if run.get("hashes"):
         found.append(("hashes", _listed(run["hashes"])))
     config = run.get("config") or {}
     if config:
         found.append(("seed", str(config.get("seed", 0))))
+    return found
+
+
+def _asking(asked: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """When the models were asked, and what that took."""
+    tokens = f"{asked['tokens_in']:,} prompt and {asked['tokens_out']:,} answer tokens"
+    found = [("asked", f"{asked['began']}, {asked['seconds']:,.1f} s, {asked['calls']:,} calls, {tokens}")]
+    if asked.get("cost") is not None:
+        found.append(("cost", f"{asked['cost']:,.4f}"))
+    for price in asked.get("prices") or ():
+        given = [("?" if price.get(name) is None else f"{price[name]:g}") for name in ("prompt", "answer")]
+        dated = f", looked up {price['date']}" if price.get("date") else ""
+        per = f"{given[0]} in, {given[1]} out per million tokens"
+        found.append(("price", f"{price['model']}: {per} ({price['source']}{dated})"))
     return found
 
 

@@ -20,6 +20,8 @@ from typing import NamedTuple
 from unwaver import registry
 from unwaver.errors import UsageError, near
 from unwaver.groups import WRITER
+from unwaver.models import find_model
+from unwaver.named_models import resolved, with_threshold
 from unwaver.tasks import open_task
 from unwaver.types import Group, Item
 from unwaver.variants.source import Rewrite
@@ -49,7 +51,7 @@ class Certifier:
     """
 
     kind: str
-    model: str = ""  # "provider/name", or "self"
+    model: str = ""  # "provider/name" with its options, or "self"
     at_least: float = 0.0
     refuses: Callable[[str, str], str | None] | None = None
     asks: Callable[[str, str], Iterable[VariantQuestion]] | None = None
@@ -60,6 +62,7 @@ _EXAMPLES = "entail=self, entail=hf/PATH, same=hf/PATH@0.8, distance=0.1:0.9, le
 
 def parse_certifier(text: str) -> Certifier:
     """ "entail=self" -> entail("self"): in the catalog a certifier is a function of what follows the =."""
+    text = resolved(text, "--judge ")
     kind, equals, value = text.partition("=")
     known = registry.names("judges")
     if kind not in known:
@@ -69,6 +72,19 @@ def parse_certifier(text: str) -> Certifier:
         why = "it needs a value after the =" if takes else "it takes no value"
         raise UsageError(f"unknown certifier {text!r}: {why}", hint=f"for example {_EXAMPLES}")
     return _guarded(kind, registry.call("judges", kind, Certifier, *([value] if value else [])))
+
+
+def check_certifiers(given: Sequence[str]) -> None:
+    """Say what is wrong with a certifier, the name of its model or its options, before anything is asked."""
+    for certifier in map(parse_certifier, given):
+        if certifier.model not in ("", SELF, WRITER):
+            find_model(certifier.model, f"--judge {certifier.kind}=")
+
+
+def option_of(model: str, given: Sequence[str]) -> str:
+    """What stands before a model that certifies: option_of("hf/m", ["entail=hf/m@0.8"]) -> "--judge entail="."""
+    kinds = (certifier.kind for certifier in map(parse_certifier, given) if certifier.model == model)
+    return f"--judge {next(kinds, '…')}="
 
 
 def _guarded(kind: str, certifier: Certifier) -> Certifier:
@@ -136,8 +152,8 @@ def length(value: str) -> Certifier:
 
 def _with_share(kind: str, value: str) -> tuple[str, float]:
     """ "hf/PATH@0.8" -> ("hf/PATH", 0.8); without @ 0.0."""
-    model, at, bar = value.rpartition("@")
-    if not at:
+    model, bar = with_threshold(value)
+    if bar is None:
         return value, 0.0
     share = _number(bar)
     if not model:

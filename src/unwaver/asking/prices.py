@@ -1,0 +1,102 @@
+"""What a million tokens cost: by --price-in and --price-out, else by `genai-prices` if it is installed.
+
+That package carries its prices with it and asks no server. A model is looked up by the address of its server and
+its name: nothing is known of a server of your own, whatever its models are called.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from unwaver.errors import UsageError
+from unwaver.types import Model
+
+EXTRA = "prices"
+OPTIONS = "--price-in and --price-out"
+_SERVED = re.compile(r"openai:(?P<address>\S+) (?P<name>.+)", re.DOTALL)
+_OWN = re.compile(r"https?://(localhost|127\.|\[::1\]|0\.0\.0\.0|10\.|192\.168\.)")
+
+
+@dataclass(frozen=True)
+class Price:
+    """Money for a million tokens of prompts and of answers; None is not known. `tiers` are (above this number of
+    prompt tokens, prompt, answer): the highest that a request reaches holds for all its tokens."""
+
+    prompt: float | None
+    answer: float | None
+    source: str = OPTIONS
+    date: str = ""
+    tiers: tuple[tuple[int, float, float], ...] = ()
+
+    def cost(self, tokens_in: float, tokens_out: float) -> float:
+        prompt, answer = self.prompt or 0.0, self.answer or 0.0
+        for start, *prices in self.tiers:
+            if tokens_in > start:
+                prompt, answer = prices
+        return (tokens_in * prompt + tokens_out * answer) / 1e6
+
+    def record(self, model: str) -> dict[str, Any]:
+        """What run.json and a dry run say of it."""
+        return {"model": model, **asdict(self)}
+
+    def __str__(self) -> str:
+        """ "0.15 in, 0.6 out per million tokens (genai-prices 0.2.1, looked up 2026-11-17)"."""
+        shown = [("?" if price is None else f"{price:g}") for price in (self.prompt, self.answer)]
+        more = f", more above {self.tiers[0][0]:,} prompt tokens" if self.tiers else ""
+        dated = f", looked up {self.date}" if self.date else ""
+        return f"{shown[0]} in, {shown[1]} out per million tokens{more} ({self.source}{dated})"
+
+
+def known_price(model: Model) -> Price | None:
+    """The price of a model on a public server; None where it is not known, or genai-prices is not installed."""
+    served = _SERVED.fullmatch(model.identity)
+    if served is None or _OWN.match(served["address"]):
+        return None
+    return _looked_up(served["address"], served["name"])
+
+
+@cache
+def _looked_up(address: str, name: str) -> Price | None:
+    try:
+        import genai_prices
+        from genai_prices.data_snapshot import get_snapshot
+    except ImportError:
+        return None
+    now = datetime.now(UTC)
+    try:
+        _, found = get_snapshot().find_provider_model(name, None, None, address)
+        prices = found.get_prices(now)
+    except (LookupError, AttributeError, TypeError, ValueError):  # not known, or another version of the package
+        return None
+    prompt, answer = (getattr(prices, key, None) for key in ("input_mtok", "output_mtok"))
+    if prompt is None or answer is None:
+        return None
+    starts = sorted({tier.start for price in (prompt, answer) for tier in getattr(price, "tiers", ())})
+    tiers = tuple((start, _from(prompt, start), _from(answer, start)) for start in starts)
+    source = f"genai-prices {genai_prices.__version__}"
+    return Price(_from(prompt, -1), _from(answer, -1), source, f"{now:%Y-%m-%d}", tiers)
+
+
+def _from(price: Any, start: int) -> float:
+    """The price of requests with more prompt tokens than this."""
+    reached = [tier.price for tier in getattr(price, "tiers", ()) if tier.start <= start]
+    return float(reached[-1] if reached else getattr(price, "base", price))
+
+
+def is_free(model: Model) -> bool:
+    """A model on this machine; a function of one's own may ask a service."""
+    room, _, provider = type(model).__module__.rpartition(".")
+    return room == "unwaver.models" and provider not in ("openai", "python")
+
+
+def needed(name: str = "") -> UsageError:
+    """What is wrong with a cap without prices."""
+    from importlib.util import find_spec
+
+    more = "" if find_spec("genai_prices") else f"; or pip install 'unwaver[{EXTRA}]' for those of public services"
+    hint = f"add {OPTIONS}, in money per million tokens{more}"
+    return UsageError("a cost cap needs prices" + (f": none is known for {name}" if name else ""), hint=hint)
