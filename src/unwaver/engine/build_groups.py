@@ -20,6 +20,7 @@ from unwaver.engine.asked import Asked, ask, failures
 from unwaver.engine.certification import certification
 from unwaver.engine.forecast import check_costs
 from unwaver.engine.prepare import Prepared, prepare_asking
+from unwaver.engine.reached import reach
 from unwaver.errors import UsageError
 from unwaver.groups import WRITER, has_candidates
 from unwaver.groups.certify import Read, standings
@@ -87,6 +88,8 @@ def _check_certifiers(prepared: Prepared) -> None:
 def _ask(prepared: Prepared, store: Store) -> Asked:
     if prepared.config.max_cost is not None:
         check_costs(prepared)
+    if prepared.writer and not store.rows("SELECT 1 FROM answers LIMIT 1"):
+        reach(prepared)
     with claiming(store, prepared.console.say) as claims, ExitStack() as opened:
         capped = prepared.budget.max_cost is not None
         ledger = opened.enter_context(sharing(store, claims.worker)) if capped else None

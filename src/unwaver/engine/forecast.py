@@ -85,7 +85,7 @@ def _frames(prepared: Prepared) -> list[pl.DataFrame] | None:
     from unwaver.engine.road import tabulated
     from unwaver.engine.runs import evidence_of
 
-    with _stored(prepared) as store:
+    with stored(prepared) as store:
         if store is None or not _is_complete(store, prepared.panel.tested):
             return None
         return tabulated(evidence_of(prepared, Asked(prepared.groups), store))
@@ -95,7 +95,7 @@ def check_costs(prepared: Prepared) -> None:
     """Refuse a cost cap that cannot hold or allows nothing, before the first call."""
     everyone, budget = parties(prepared), prepared.budget
     _check_prices(prepared, everyone)
-    with _stored(prepared) as store:
+    with stored(prepared) as store:
         for party in everyone:
             known = store.answered(party.requests) if store else set()
             open_requests = (request for key, request in party.requests.items() if key not in known)
@@ -154,7 +154,7 @@ def forecast(prepared: Prepared) -> list[dict[str, Any]]:
     """One entry for each party. Beside one that has a price, a model on this machine costs nothing."""
     from unwaver.asking.prices import is_free
 
-    with _stored(prepared) as store:
+    with stored(prepared) as store:
         everyone = parties(prepared)
         entries = [_entry(prepared, party, store) for party in everyone]
     if any(entry["price"] for entry in entries):
@@ -234,7 +234,7 @@ def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, li
     return characters // 4, ["tokens"]
 
 
-class _stored:
+class stored:
     """The store that a run would ask into, to look at; None where there is none."""
 
     def __init__(self, prepared: Prepared):

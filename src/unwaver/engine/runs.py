@@ -58,6 +58,10 @@ def go(config: Config, console: Console | None = None, models: Sequence[str | Mo
     prepared = prepare(config, console, models)
     with closing(prepared):
         _warn(prepared)
+        if prepared.opened or prepared.panel.certifiers or prepared.writer:
+            from unwaver.engine.reached import reach
+
+            reach(prepared)
         place = folder.open_folder(config.folder, config.id)
         with at_work(place):
             folder.open_folder(place, config.id)  # nobody else can change it from now on
