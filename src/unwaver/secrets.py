@@ -225,8 +225,9 @@ def _learn_text(name: str, text: str) -> None:
 
 def learn_text(text: str) -> None:
     """A text that somebody typed: addresses, name=value, "name": "value", and what is made like a key."""
-    for address in _ADDRESS.findall(text):
-        learn_address(address)
+    for piece in re.split(r",(?=\s*\w+=)", text):  # "base_url=http://h/v1,key_env=NAME" holds no key
+        for address in _ADDRESS.findall(piece):
+            learn_address(address)
     if re.search(r"""\{\s*["']""", text) or not re.search(
         r"\s", text
     ):  # not in sentences: "Password: please guess"
