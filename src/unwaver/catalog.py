@@ -59,7 +59,7 @@ MODELS: Section = {
     "hf": ("unwaver.models.hf:open_model", "a Hugging Face hub id or a local model folder"),
     "openai": (
         "unwaver.models.openai:open_model",
-        "a model on any OpenAI-compatible server: --model-arg base_url=…",
+        "a model on any OpenAI-compatible server: openai/NAME,base_url=…",
     ),
     "predictions": ("unwaver.models.predictions:open_model", "a file of answers made elsewhere"),
     "python": ("unwaver.models.python:open_model", "module:function of your own"),

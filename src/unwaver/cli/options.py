@@ -74,7 +74,7 @@ variant_options = together(
             "--writer",
             metavar="WRITER",
             shell_complete=completion.models,
-            help="Who writes paraphrases: rules, bank/FILE, or a model (hf/PATH, openai/NAME).",
+            help="Who writes paraphrases: rules, bank/FILE, or a model as for --model (hf/PATH, openai/NAME).",
         ),
         option(
             "--writer-arg",

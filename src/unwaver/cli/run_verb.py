@@ -65,7 +65,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
     examples=(
         "unwaver run sample --model demo/smollm2",
         "unwaver run becel/snli calm/mnli --model hf/PATH-OR-HUB-ID --data-dir DIR",
-        "unwaver run my.csv --model openai/NAME --model-arg base_url=http://HOST/v1",
+        "unwaver run my.csv --model openai/NAME,base_url=http://HOST/v1",
     ),
 )
 @click.argument("suites", nargs=-1, shell_complete=completion.suites)
@@ -88,10 +88,10 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         multiple=True,
         metavar="PROVIDER/NAME",
         shell_complete=completion.models,
-        help="Model to ask. Repeatable.",
+        help="Model to ask, with options (fake/random,seed=3), or @NAME from unwaver.toml. Repeatable.",
     ),
     option(
-        "--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="Option of the model. Repeatable."
+        "--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="Option of all models. Repeatable."
     ),
     option(
         "--map",
