@@ -9,6 +9,7 @@ import pytest
 
 import unwaver
 from unwaver import registry
+from unwaver.about_names import about_name
 from unwaver.catalog import SECTIONS
 from unwaver.models.parts import Parts
 from unwaver.tasks import built_in
@@ -77,15 +78,15 @@ def test_entry_point_groups() -> None:
 def test_everything_built_in_is_there_and_described(section: str) -> None:
     for name, (place, about) in SECTIONS[section].items():
         assert registry.find(section, name) is not None, place
-        assert registry.about(section, name) == about
+        assert about_name(section, name) == about
         assert about.strip() == about != ""
         assert "\n" not in about
 
 
 def test_descriptions_belong_to_a_section() -> None:
     """One flat table would give the log format paranlu the description of the suite."""
-    assert registry.about("suites", "paranlu") != registry.about("logs", "paranlu")
-    assert registry.about("agreements", "judge") != registry.about("scorers", "judge")
+    assert about_name("suites", "paranlu") != about_name("logs", "paranlu")
+    assert about_name("agreements", "judge") != about_name("scorers", "judge")
 
 
 def test_the_page_and_the_file_have_the_same_tasks() -> None:

@@ -40,6 +40,14 @@ def _signature(function: Any) -> inspect.Signature:
         return inspect.signature(function)
 
 
+def takes_value(function: Any) -> tuple[bool, bool]:
+    """Whether a function takes a value, and whether it needs one: `json(path="")` -> (True, False)."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    needs = any(p.default is p.empty for p in parameters if p.kind in kinds)
+    return any(p.kind in (*kinds, p.VAR_POSITIONAL) for p in parameters), needs
+
+
 def _convert(name: str, value: Any, hint: Any, written: str) -> Any:
     if not isinstance(value, str):
         return value

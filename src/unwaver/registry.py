@@ -76,20 +76,6 @@ def singular(section: str) -> str:
     return "certifier" if section == "judges" else section.removesuffix("s")
 
 
-def about(section: str, name: str) -> str:
-    """One line about a name: of a built-in from the catalog, of a plug-in from its docstring."""
-    if is_built_in(section, name):
-        return SECTIONS[section][name][1]
-    try:
-        found = find(section, name)
-    except UsageError as e:
-        return e.message
-    documented = found if inspect.isroutine(found) or inspect.isclass(found) else None
-    module = importlib.import_module(names(section)[name].partition(":")[0])
-    text = inspect.getdoc(documented) or inspect.getdoc(module) or ""
-    return " ".join(text.strip().partition("\n")[0].split())
-
-
 def _loaded(place: str) -> Any:
     module, colon, attribute = place.partition(":")
     if not colon:
@@ -114,14 +100,6 @@ def beside(section: str, name: str, attribute: str) -> Any:
     """Another attribute of the module that a name leads to; None where it has none: `MEANINGS` of a metric."""
     find(section, name)  # says what is wrong with a plug-in
     return getattr(importlib.import_module(names(section)[name].partition(":")[0].strip()), attribute, None)
-
-
-def takes_value(function: Any) -> tuple[bool, bool]:
-    """Whether a function takes a value, and whether it needs one: `json(path="")` -> (True, False)."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
-    needs = any(p.default is p.empty for p in parameters if p.kind in kinds)
-    return any(p.kind in (*kinds, p.VAR_POSITIONAL) for p in parameters), needs
 
 
 def accepted(function: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from unwaver import registry
 from unwaver.answers.thoughts import without_thought
+from unwaver.bound import takes_value
 from unwaver.errors import UsageError, missing_extra, near
 from unwaver.text.normalise import is_blank
 from unwaver.text.numbers import numbers
@@ -45,7 +46,7 @@ def reader(spec: str) -> Reader:
     known = registry.names("readers")
     if name not in known:
         raise _unknown(name, spec, known)
-    takes, needs = registry.takes_value(registry.find("readers", name))
+    takes, needs = takes_value(registry.find("readers", name))
     if bool(rest) != bool(colon) or (colon and not takes) or (needs and not rest):
         raise _unknown(name, spec, known)
     read = registry.call("readers", name, Callable, *([rest] if colon else []))

@@ -68,6 +68,7 @@ def _facts(name: str) -> dict[str, Any]:
 def _values(name: str) -> dict[str, str]:
     """What the catalogue says about the parts of a name: Cons_rouge1 -> {"rouge1": "ROUGE-1 F …"}."""
     from unwaver import registry
+    from unwaver.about_names import about_name
     from unwaver.catalog import SECTIONS
     from unwaver.meaning import family_of
 
@@ -75,7 +76,7 @@ def _values(name: str) -> dict[str, str]:
     values = (family.values_in(name) if family else None) or {}
     sections = {part: f"{part}s" for part in values if f"{part}s" in SECTIONS}
     return {
-        values[part]: registry.about(section, values[part])
+        values[part]: about_name(section, values[part])
         for part, section in sections.items()
         if values[part] in registry.names(section)
     }

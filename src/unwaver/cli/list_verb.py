@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from unwaver import registry
+from unwaver.about_names import about_name
 from unwaver.catalog import SECTIONS
 from unwaver.cli import completion
 from unwaver.cli.options import DATA_DIR, JSON, PATH
@@ -53,7 +54,7 @@ def command(part: str | None, data_dir: Path | None, as_json: bool) -> None:
 def _described(part: str) -> dict[str, str]:
     """The names of a section with a line about each, those of installed packages last."""
     known = [*SECTIONS[part], *(name for name in registry.names(part) if name not in SECTIONS[part])]
-    return {name: registry.about(part, name) for name in known}
+    return {name: about_name(part, name) for name in known}
 
 
 def _list_cases(data_dir: Path | None, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from unwaver import registry
+from unwaver.bound import takes_value
 from unwaver.errors import UsageError, near
 from unwaver.groups import WRITER
 from unwaver.models import find_model
@@ -67,7 +68,7 @@ def parse_certifier(text: str) -> Certifier:
     known = registry.names("judges")
     if kind not in known:
         raise UsageError(f"unknown certifier {text!r}", hint=f"{near(kind, known)}; for example {_EXAMPLES}")
-    takes, needs = registry.takes_value(registry.find("judges", kind))
+    takes, needs = takes_value(registry.find("judges", kind))
     if bool(value) != bool(equals) or (value and not takes) or (needs and not value):
         why = "it needs a value after the =" if takes else "it takes no value"
         raise UsageError(f"unknown certifier {text!r}: {why}", hint=f"for example {_EXAMPLES}")
