@@ -10,10 +10,14 @@ import re
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unwaver.errors import UsageError
-from unwaver.types import Model
+from unwaver.models.limits import most_tokens
+from unwaver.types import Model, Request
+
+if TYPE_CHECKING:
+    from unwaver.asking.purse import Budget
 
 EXTRA = "prices"
 OPTIONS = "--price-in and --price-out"
@@ -100,3 +104,26 @@ def needed(name: str = "") -> UsageError:
     more = "" if find_spec("genai_prices") else f"; or pip install 'unwaver[{EXTRA}]' for those of public services"
     hint = f"add {OPTIONS}, in money per million tokens{more}"
     return UsageError("a cost cap needs prices" + (f": none is known for {name}" if name else ""), hint=hint)
+
+
+def check_cap(budget: Budget, model: Model, request: Request) -> None:
+    """Refuse a cap that cannot hold, or under which nothing can be asked."""
+    most = budget.max_cost or 0.0
+    worst = budget.worst(model, request)
+    if worst is None:
+        raise UsageError(
+            f"--max-cost cannot be enforced for {model.name}: its answers have no limit (max_tokens=none)",
+            hint="add --model-arg max_tokens=200 (writer: --writer-arg; judge: NAME,max_tokens=200)",
+        )
+    if worst > most:
+        tokens_in, tokens_out = most_tokens(model, request)
+        raise UsageError(
+            f"--max-cost {most:g} is too low: one request to {model.name} may cost {worst:.3g} "
+            f"({tokens_in:,} prompt tokens and {tokens_out or 0:,} answer tokens at most)",
+            hint=f"use --max-cost {_above(worst)} or more, or a smaller --model-arg max_tokens",
+        )
+
+
+def _above(amount: float) -> str:
+    """A number to paste, a little more than the amount: 0.0123456 -> "0.013"."""
+    return f"{amount * 1.05:.2g}" if float(f"{amount * 1.05:.2g}") >= amount else f"{amount * 1.1:.2g}"

@@ -15,7 +15,6 @@ from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
 from unwaver.asking.ledger import Ledger, page
-from unwaver.errors import UsageError
 from unwaver.models.limits import most_tokens
 from unwaver.types import Model, Request
 
@@ -65,19 +64,9 @@ class Budget:
         """Refuse a cap that cannot hold, or under which nothing can be asked."""
         if self.max_cost is None:
             return
-        worst = self.worst(model, request)
-        if worst is None:
-            raise UsageError(
-                f"--max-cost cannot be enforced for {model.name}: its answers have no limit (max_tokens=none)",
-                hint="add --model-arg max_tokens=200 (writer: --writer-arg; judge: NAME,max_tokens=200)",
-            )
-        if worst > self.max_cost:
-            tokens_in, tokens_out = most_tokens(model, request)
-            raise UsageError(
-                f"--max-cost {self.max_cost:g} is too low: one request to {model.name} may cost {worst:.3g} "
-                f"({tokens_in:,} prompt tokens and {tokens_out or 0:,} answer tokens at most)",
-                hint=f"use --max-cost {_above(worst)} or more, or a smaller --model-arg max_tokens",
-            )
+        from unwaver.asking.prices import check_cap
+
+        check_cap(self, model, request)
 
 
 @dataclass
@@ -89,11 +78,6 @@ class Spent:
     tokens_out: int = 0
     cost: float = 0.0
     stopped: str | None = None
-
-
-def _above(amount: float) -> str:
-    """A number to paste, a little more than the amount: 0.0123456 -> "0.013"."""
-    return f"{amount * 1.05:.2g}" if float(f"{amount * 1.05:.2g}") >= amount else f"{amount * 1.1:.2g}"
 
 
 class Purse:
