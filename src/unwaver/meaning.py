@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from unwaver import registry
 from unwaver.errors import near
@@ -111,6 +111,10 @@ class Meaning:
     figures: Callable[[Sequence[Any], Sequence[Score]], Iterator[Figure]] | None = None
     verdict: Phrase | str | Callable[[Score], Phrase | str] | None = None
     verdict_of: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.better not in get_args(Better):
+            raise ValueError(f'{self.name} has better={self.better!r}, expected "low", "high" or ""')
 
     @property
     def is_family(self) -> bool:

@@ -67,7 +67,7 @@ def is_built_in(section: str, name: str) -> bool:
 
 def broken(section: str, name: str, why: str) -> UsageError:
     """The error of a plug-in that does not do what it should; it names the plug-in and where it comes from."""
-    hint = f"its entry point is {name} = {names(section)[name]!r} in unwaver.{section}; mend, update or remove it"
+    hint = f"its entry point is {name} = {names(section)[name]!r} in unwaver.{section}; fix, update or remove it"
     return UsageError(f"the {singular(section)} {name!r} of an installed package {why}", hint=hint)
 
 

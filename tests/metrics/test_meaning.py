@@ -421,6 +421,7 @@ def test_a_plug_in_that_declares_nothing_works_as_before(installed: object) -> N
         ),
         ("MEANINGS = (Meaning('steady', title='x', says='y.', verdict='{share} %'),)", "{value}, {wrong}"),
         ("MEANINGS = (Meaning('steady', title='x', says='y.', verdict='{0} %'),)", "{value}, {wrong}"),
+        ("MEANINGS = (Meaning('steady', title='x', says='y.', better='higher'),)", 'expected "low", "high" or ""'),
     ],
 )
 def test_a_broken_declaration_names_the_plug_in(installed: object, broken: str, message: str) -> None:
@@ -428,6 +429,28 @@ def test_a_broken_declaration_names_the_plug_in(installed: object, broken: str, 
     with pytest.raises(UsageError, match="broken_metrics") as raised:
         rows(asked())
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('Metric("steady", steady)', 'Metric("steady", lambda b: 7 * steady(b))', "share=False"),
+        ('Metric("steady", steady)', 'Metric("steady", lambda b: steady(b) - 1)', "share=False"),
+        ('Metric("steady", steady)', 'Metric("steady", steady, better="higher")', 'expected "low", "high" or ""'),
+    ],
+)
+def test_a_broken_metric_names_the_plug_in(installed: object, old: str, new: str, message: str) -> None:
+    assert old in PLUG_IN
+    installed(PLUG_IN.replace(old, new), "broken_metrics")  # type: ignore[operator]
+    with pytest.raises(UsageError, match="broken_metrics") as raised:
+        asked()
+    assert message in str(raised.value)
+
+
+def test_a_metric_of_a_plug_in_may_lie_outside_0_to_1_if_it_says_so(installed: object) -> None:
+    wide = 'Metric("steady", lambda b: 7 * steady(b), share=False)'
+    installed(PLUG_IN.replace('Metric("steady", steady)', wide), "wide_metrics")  # type: ignore[operator]
+    assert asked().find("steady", kind="semantic").value is not None
 
 
 def test_a_built_in_name_cannot_be_taken(installed: object) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
 from unwaver import registry
+from unwaver.meaning import Better
 from unwaver.metrics.block import Block, Metric
 from unwaver.stats import Floats
 
@@ -18,6 +20,10 @@ def metrics_of(name: str, block: Block) -> list[Metric]:
     found = registry.guarded("metrics", name, lambda: list(made), list)()
     if odd := [metric for metric in found if not isinstance(metric, Metric)]:
         raise registry.broken("metrics", name, f"gave {odd[0]!r:.60}, expected a Metric")
+    for metric in found:
+        if metric.better not in get_args(Better):
+            why = f'gave a Metric with better={metric.better!r}, expected "low", "high" or ""'
+            raise registry.broken("metrics", name, why)
     return [replace(metric, values=_aligned(name, metric)) for metric in found]
 
 
@@ -28,6 +34,15 @@ def _aligned(name: str, metric: Metric) -> Callable[[Block], Floats]:
         found = np.asarray(metric.values(block), dtype=float)
         if found.ndim not in (1, 2) or len(found) != block.groups:
             raise ValueError(f"{metric.name} has the shape {found.shape} for {block.groups} groups")
+        if metric.share and metric.reduce is None and metric.by_weight is None:
+            _check_shares(metric.name, found)
         return found
 
     return registry.guarded("metrics", name, values, np.ndarray)
+
+
+def _check_shares(name: str, values: Floats) -> None:
+    """A mean of values outside 0 to 1 would get the interval of a share, which cannot hold it."""
+    outside = values[(values < -1e-9) | (values > 1 + 1e-9)]
+    if outside.size:
+        raise ValueError(f"{name} has the value {outside.flat[0]:g}, expected 0 to 1; else Metric(…, share=False)")
