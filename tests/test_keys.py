@@ -92,7 +92,7 @@ def test_a_run_is_repeated_with_its_secret_given_again(tmp_path, in_process):
         assert record["models"][0]["settings"]["api_key"] == "[key]"
         code, said = in_process(["run", "--from", "r/run.json", "--out", "r"], {}, tmp_path)
         assert code == 2
-        assert b"a secret was left out of this run.json" in said
+        assert b"this run.json lacks a secret" in said
         again = ["run", "--from", "r/run.json", "--out", "r", "--no-report", *given[2:]]
         code, said = in_process(again, {}, tmp_path)
         assert code == 0, said

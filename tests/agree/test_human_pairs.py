@@ -249,7 +249,7 @@ def test_a_model_is_asked_once(unwaver: Any, tmp_path: Path, nli_model: Path) ->
         (["--agree", "rogue1"], "unknown agreement 'rogue1'"),
         (["--agree", "entail"], "the agreement entail asks a model"),
         (["--cut", "7"], "all labels are below 7"),
-        (["--plot", "m.doc"], "unknown kind of picture"),
+        (["--plot", "m.doc"], "unknown picture format"),
         (["--run", "nowhere"], "there is no such file or folder"),
         (["--column", "label"], "--column"),
     ],

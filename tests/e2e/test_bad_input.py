@@ -63,7 +63,7 @@ def check(done: Any, *parts: str, code: int = 2, file: str | None = None, line: 
     shown = " ".join(done.stderr.split())
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
-    assert "unforeseen" not in done.stderr
+    assert "this is a bug in unwaver" not in done.stderr
     for part in parts:
         assert part in shown
     if done.stdout:
@@ -140,10 +140,10 @@ CASES: dict[str, Case] = {
     "no address": Case("run sample --model openai/m --model-arg base_url=localhost", ("base_url is no address", "base_url=http://")),
     "empty address": Case("run sample --model openai/m --model-arg base_url=", ("base_url is no address", "base_url=http://")),
     # published sets
-    "no data": Case("RUN becel/snli/semantic --data-dir d", ("not found: becel/snli/semantic", "put it there as", "--data-dir DIR or set UNWAVER_DATA", "--fetch"), {"d/x": ""}, SEMANTIC),
-    "no data folder": Case("RUN becel/snli/semantic --data-dir d", ("no folder d", "put it there as"), {}, SEMANTIC),
+    "no data": Case("RUN becel/snli/semantic --data-dir d", ("not found: becel/snli/semantic", "save it as", "--data-dir DIR or set UNWAVER_DATA", "--fetch"), {"d/x": ""}, SEMANTIC),
+    "no data folder": Case("RUN becel/snli/semantic --data-dir d", ("no folder d", "save it as"), {}, SEMANTIC),
     "missing column": Case("RUN becel/snli/semantic --data-dir d", ('no column "hypothesis_paraphrase"; found: "premise", "hypothesis", "label"', "did you mean hypothesis?"), becel("premise\thypothesis\tlabel\na\tb\t0\n"), SEMANTIC, 1),
-    "wrong label": Case("RUN becel/snli/semantic --data-dir d", ('column "label": found "7", expected 0 entailment, 1 neutral, 2 contradiction', "by its number or its name"), becel(HEAD + "a\tb\t0\tc\na\tb\t7\tc\n"), SEMANTIC, 3),
+    "wrong label": Case("RUN becel/snli/semantic --data-dir d", ('column "label": found "7", expected 0 entailment, 1 neutral, 2 contradiction', "as its number or its name"), becel(HEAD + "a\tb\t0\tc\na\tb\t7\tc\n"), SEMANTIC, 3),
     "wrong number of cells": Case("RUN becel/snli/semantic --data-dir d", ('column "hypothesis_paraphrase" is missing: 3 cells, expected 4', "one tab between cells"), becel(HEAD + "a\tb\t0\n"), SEMANTIC, 2),
     "empty file": Case("RUN becel/snli/semantic --data-dir d", ("the file is empty", "expected a header and rows"), becel(""), SEMANTIC),
     "header alone": Case("RUN becel/snli/semantic --data-dir d", ("the file has no rows", "one row below the header"), becel(HEAD), SEMANTIC),
@@ -159,9 +159,9 @@ CASES: dict[str, Case] = {
     "semicolons": Case("RUN q.csv", ('found one column, "original;variant", expected a comma', "there are semicolons: save it with commas"), {"q.csv": "original;variant\na;b\n"}, "q.csv", 1),
     "quote never closed": Case("RUN q.csv", ("cells cannot be told apart", "double quote"), {"q.csv": 'original,variant\n"a,b\n'}, "q.csv", 2),
     "empty cell": Case("RUN q.csv", ('column "variant": found nothing, expected a variant', "fill the cell or drop the row"), {"q.csv": "original,variant\na,b\nc,\n"}, "q.csv", 3),
-    "task by a near name": Case("RUN q.csv --task snlii", ("no column for the original", "snlii is no built-in task: did you mean snli"), {"q.csv": "premise,hypothesis,variant,label\na,b,c,0\n"}, "q.csv", 1),
+    "task by a near name": Case("RUN q.csv --task snlii", ("no column for the original", "snlii is not a built-in task: did you mean snli"), {"q.csv": "premise,hypothesis,variant,label\na,b,c,0\n"}, "q.csv", 1),
     "unknown kind of one's own": Case("RUN q.csv --kind semntic", ('kind: found "semntic"', "did you mean semantic"), {"q.csv": "original,variant\na,b\n"}, "q.csv", 2),
-    "label that is none": Case("RUN q.csv --task snli", ('column "label": found "entails", expected 0 entailment', "by its number or its name"), {"q.csv": "premise,hypothesis,variant,label\na,b,c,entails\n"}, "q.csv", 2),
+    "label that is none": Case("RUN q.csv --task snli", ('column "label": found "entails", expected 0 entailment', "as its number or its name"), {"q.csv": "premise,hypothesis,variant,label\na,b,c,entails\n"}, "q.csv", 2),
     # groups of one's own
     "groups: bad JSON": Case("RUN g.jsonl", ("broken JSON: Expecting ',' delimiter", "the file may be cut"), {"g.jsonl": PAIR + '{"items": [{"text": "a"}\n'}, "g.jsonl", 2),
     "groups: no object": Case("RUN g.jsonl", ("found [1, 2], expected an object", "write {"), {"g.jsonl": PAIR + "[1, 2]\n"}, "g.jsonl", 2),
@@ -209,7 +209,7 @@ CASES: dict[str, Case] = {
     # run.json
     "from: missing": Case("run --from r/run.json", ("there is no run here",), {}, "r/run.json"),
     "from: cut": Case("run --from r/run.json", ("broken JSON: Expecting", "was cut or edited"), {"r/run.json": '{"version": 1,\n "config": {'}, "r/run.json", 2),
-    "from: newer": Case("run --from r/run.json", ("version 9 of a run, this unwaver reads version 1", "the unwaver that wrote it"), {"r/run.json": '{"version": 9}'}, "r/run.json"),
+    "from: newer": Case("run --from r/run.json", ("version 9 of the run format; this unwaver reads version 1", "the version of unwaver that wrote it"), {"r/run.json": '{"version": 9}'}, "r/run.json"),
 }  # fmt: skip
 
 
@@ -319,14 +319,14 @@ def test_another_run_is_not_overwritten(here: Any, finished: Path, tmp_path: Pat
     before = (tmp_path / "r" / "groups.jsonl").read_bytes()
     for args in (["sample/rte"], ["sample/snli/semantic", "--seed", "3"], ["sample/rte", "--dry-run"]):
         done = here("run", *args, *FAKE, "--out", "r", "--json")
-        check(done, "this folder holds another run", "choose another --out", file="r")
+        check(done, "this folder holds a different run", "choose another --out", file="r")
     assert (tmp_path / "r" / "groups.jsonl").read_bytes() == before
 
 
 def test_show_says_what_there_is(here: Any, finished: Path, tmp_path: Path) -> None:
     check(
         here("show", finished, "--only", "becel", "--json"),
-        "nothing begins with 'becel'",
+        "no suite/task/kind starts with 'becel'",
         "in this run: sample/snli/semantic",
     )
     check(
@@ -377,7 +377,7 @@ def test_texts_cannot_steer_the_terminal(here: Any, tmp_path: Path) -> None:
 def test_options_that_change_nothing_are_named(here: Any) -> None:
     done = here("run", "sample/snli/semantic", *FAKE, "--shots", "2", "--system", "Be brief.")
     assert done.returncode == 0
-    assert "fake/random reads no prompt: --shots, --system makes no difference to it" in done.stderr
+    assert "fake/random does not read prompts: --shots, --system has no effect on it" in done.stderr
 
 
 def test_what_was_not_asked_is_not_blamed_on_gold(here: Any) -> None:
@@ -724,7 +724,7 @@ def test_out_below_a_file(here: Any, tmp_path: Path) -> None:
         ("list > /dev/full", 2, "No space left on device"),
         ("show RUN --json > /dev/full", 2, "No space left on device"),
         ("list >&-", 0, ""),
-        ("show RUN --only nothing --json >&-", 2, "nothing begins with"),
+        ("show RUN --only nothing --json >&-", 2, "no suite/task/kind starts with"),
     ],
 )
 def test_output_that_goes_nowhere(finished: Path, command: str, code: int, told: str) -> None:

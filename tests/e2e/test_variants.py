@@ -143,7 +143,7 @@ def test_build_refuses_with_a_reason(unwaver: Any, place: Path) -> None:
     refused(unwaver("build", "paraphrase", *common, "--writer", "bank/none.jsonl"), "there is no such bank")
     refused(
         unwaver("build", "paraphrase", *PARAPHRASE, "--out", "g.jsonl", "--judge", "entail=self"),
-        "a model to test",
+        "a model under test",
     )
     refused(
         unwaver("build", "paraphrase", *PARAPHRASE, "--out", "g.jsonl", "--judge", "near=1"), "unknown certifier"
@@ -303,7 +303,7 @@ def test_review_refuses_with_a_reason(unwaver: Any, place: Path) -> None:
     refused(unwaver("review", "g.jsonl", "--out", "s.csv"), "a review sheet is a .tsv")
     refused(unwaver("review", "g.jsonl", "--out", "s.tsv", "--sample", 0), "--sample is 0")
     assert unwaver("review", "g.jsonl", "--out", "s.tsv", "--sample", 2).returncode == 0
-    refused(unwaver("review", "g.jsonl", "--out", "s.tsv"), "there is a file of that name")
+    refused(unwaver("review", "g.jsonl", "--out", "s.tsv"), "a file with this name exists")
     run = ("run", "g.jsonl", "--model", "fake/random", "--out", "r")
     assert unwaver(*run).returncode == 0
     text = (place / "s.tsv").read_text()

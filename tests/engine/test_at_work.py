@@ -20,7 +20,7 @@ RUN = ("run", "sample/snli/semantic", "--model", "fake/random", "--model-arg", "
 
 
 def test_it_is_held_by_one_and_gone_afterwards(tmp_path: Path) -> None:
-    said = rf"another process is at work.*process {os.getpid()} on \S+, since"
+    said = rf"another process is using.*process {os.getpid()} on \S+, since"
     for _ in range(2):
         with at_work(tmp_path), pytest.raises(UsageError, match=said), at_work(tmp_path):
             pass

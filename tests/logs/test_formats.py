@@ -96,7 +96,7 @@ def test_a_run_folder_is_scored_alone(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [s.value for s in unwaver.score("run")] == [s.value for s in unwaver.score("run", format="run")]
     assert [s.value for s in unwaver.score(Path("run/run.json"))] == [s.value for s in unwaver.score(place)]
     (tmp_path / "t.csv").write_text("bucket,answer\n1,a\n1,a\n")
-    with pytest.raises(UsageError, match="scored alone"):
+    with pytest.raises(UsageError, match="cannot be scored together"):
         unwaver.score(["run", "t.csv"])
 
 

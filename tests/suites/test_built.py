@@ -117,7 +117,7 @@ def test_usage(pairs):
     with pytest.raises(UsageError, match="unknown variant 'sawp'") as error:
         built.suite(pairs, task="snli", variants=["sawp"])
     assert "did you mean swap" in error.value.hint
-    with pytest.raises(UsageError, match="need to know the task"):
+    with pytest.raises(UsageError, match="needs the task of the items"):
         built.suite(pairs, variants=["swap"])
     with pytest.raises(UsageError, match="additive does not hold for snli: merging"):
         built.suite(pairs, task="snli", variants=["additive"])
@@ -470,7 +470,7 @@ def test_build_with_a_writer_and_a_judge(pairs, tmp_path, monkeypatch):
         set(standings(g, lambda item: Reading()).values()) == {"open", "spare"}
         for g in read_groups_file(tmp_path / "groups.jsonl")
     )
-    with pytest.raises(UsageError, match="needs a model to test"):
+    with pytest.raises(UsageError, match="needs a model under test"):
         build(replace(config, judges=("entail=self",)), tmp_path / "other.jsonl")
 
 

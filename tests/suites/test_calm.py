@@ -171,7 +171,7 @@ def test_missing_files_are_named(tmp_path):
         DataError, match='not found: a file with "dev" or "validation" in its name in mnli'
     ) as raised:
         suite.groups("mnli", "reverse")
-    assert f"put it there as {tmp_path}/mnli/dev.tsv, give --data-dir DIR or set UNWAVER_DATA" in raised.value.hint
+    assert f"save it as {tmp_path}/mnli/dev.tsv, give --data-dir DIR or set UNWAVER_DATA" in raised.value.hint
     with pytest.raises(DataError, match="in becel/rte or rte") as raised:
         suite.groups("rte", "reverse")
     assert f"{tmp_path}/becel/rte/validation.tsv" in raised.value.hint

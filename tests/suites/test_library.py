@@ -100,11 +100,8 @@ def test_a_missing_file_is_named_with_where_to_put_it(tmp_path, cache):
         f"not found: becel/snli/semantic{{.tsv,.csv,.jsonl,.json}}[.gz], looked for in {tmp_path}" in error.message
     )
     assert error.file == str(tmp_path / "becel/snli/semantic.tsv")
-    assert (
-        f"put it there as {tmp_path}/becel/snli/semantic.tsv, give --data-dir DIR or set UNWAVER_DATA"
-        in error.hint
-    )
-    assert "--fetch to get it from https://raw.githubusercontent.com/MJ-Jang/BECEL" in error.hint
+    assert f"save it as {tmp_path}/becel/snli/semantic.tsv, give --data-dir DIR or set UNWAVER_DATA" in error.hint
+    assert "--fetch to download it from https://raw.githubusercontent.com/MJ-Jang/BECEL" in error.hint
 
 
 def test_a_missing_folder_is_named(tmp_path, cache):
@@ -138,10 +135,10 @@ def test_nothing_is_fetched_unless_asked(cache, server):
 
 REFUSED = {
     "gone": "404 Not Found",
-    "page": "a web page came instead of the file",
-    "elsewhere": "it leads to http://127.0.0.1:1/x, which is not https",
+    "page": "the server sent a web page instead of the file",
+    "elsewhere": "it redirects to http://127.0.0.1:1/x, which is not https",
     "cut": f"it ended after {len(TABLE)} bytes",
-    "big": f"it has more than the {len(TABLE)} bytes that are expected",
+    "big": f"it is larger than the {len(TABLE)} expected bytes",
     "other": (
         f"found {len(TABLE)} bytes with SHA-256 {hashlib.sha256(OTHER).hexdigest()}, "
         f"expected {len(TABLE)} bytes with {HASH}"
@@ -158,8 +155,8 @@ def test_what_is_not_the_file_is_refused_and_leaves_nothing(cache, server, monke
     monkeypatch.setattr(loaders, "CONNECT_SECONDS", 0.3 if name == "hang" else 60)
     with pytest.raises(DataError) as raised:
         fetching(f"{server}/{name}").find("set/x")
-    assert raised.value.message == f"could not fetch {server}/{name}: {REFUSED[name]}"
-    assert f"put the file there as {cache}/set/x.tsv, give --data-dir DIR or set UNWAVER_DATA" in raised.value.hint
+    assert raised.value.message == f"could not download {server}/{name}: {REFUSED[name]}"
+    assert f"save the file as {cache}/set/x.tsv, give --data-dir DIR or set UNWAVER_DATA" in raised.value.hint
     assert [p for p in cache.rglob("*") if p.is_file()] == []
 
 
@@ -170,16 +167,16 @@ def test_without_a_network_it_says_so_in_seconds_and_tries_a_host_once(tmp_path,
     said = []
     files = fetching(url, said, tmp_path)
     for _ in range(3):
-        with pytest.raises(DataError, match=r"could not fetch .*Connection refused") as raised:
+        with pytest.raises(DataError, match=r"could not download .*Connection refused") as raised:
             files.find("set/x")
-    assert f"put the file there as {tmp_path}/set/x.tsv" in raised.value.hint
+    assert f"save the file as {tmp_path}/set/x.tsv" in raised.value.hint
     assert len(said) == 1
 
 
 def test_a_cache_that_cannot_be_written(cache, server):
     cache.parent.parent.mkdir()
     cache.parent.write_text("a file where a folder should be")
-    with pytest.raises(DataError, match="could not fetch"):
+    with pytest.raises(DataError, match="could not download"):
         fetching(f"{server}/x.tsv").find("set/x")
 
 

@@ -49,7 +49,7 @@ def test_two_columns_are_enough(tmp_path):
         ("own/semantic/3", ("Who?",), ("Which one?",), (), ()),
     ]
     no_gold, free = suite.notes("own", "semantic")
-    assert "no group has the right answer to the original: accuracy, tau_conditioned cannot be told" in no_gold
+    assert "no group has the right answer to the original: accuracy, tau_conditioned cannot be computed" in no_gold
     assert "answers are free text" in free
     assert suite.tasks["own"].fields == ("text",)
     assert list(suite.examples("own")) == []
@@ -244,7 +244,9 @@ def test_calm_groups_keep_their_form(tmp_path):
 def test_transitive_groups_without_gold_say_what_is_lost(tmp_path):
     record = {"task": "mine", "kind": "transitive", "items": [{"fields": {"a": t, "b": t}} for t in "xyz"]}
     suite = own.suite(put(tmp_path, "g.jsonl", lines(record)))
-    assert suite.notes("mine", "transitive")[0].endswith("tau, accuracy, tau_conditioned cannot be told for these")
+    assert suite.notes("mine", "transitive")[0].endswith(
+        "tau, accuracy, tau_conditioned cannot be computed for these"
+    )
     assert suite.tasks["mine"].fields == ("a", "b")
 
 
@@ -260,7 +262,7 @@ BAD_GROUPS = {
     "fields of another task": ([{"task": "snli", "items": [text_item(), text_item()]}], 1, '"fields": found text, expected those of snli: premise, hypothesis', "another name"),
     "choices of another task": ([{"task": "sst2", "items": [text_item(choices=["good", "bad"]), text_item()]}], 1, '"choices": found good, bad, expected those of sst2: negative, positive', "leave"),
     "unknown form": ([{"task": "mnli", "items": [text_item(template="clam")] * 2}], 1, '"template": found "clam", expected a form of mnli', "did you mean calm?"),
-    "form of no task": ([{"items": [text_item(template="calm")] * 2}], 1, "own is no built-in task and has no forms", "known"),
+    "form of no task": ([{"items": [text_item(template="calm")] * 2}], 1, "own is not a built-in task and has no forms", "known"),
     "a name that is no word": ([{"items": [{"fields": {"my text": "a"}}] * 2}], 1, '"fields": found the name "my text", expected letters', "rename"),
     "fields that change": ([LATE, {"items": [{"fields": {"q": "a"}}] * 2}], 2, '"fields": found q, but own has text above', "same fields"),
     "invalid relation": ([{"task": "snli", "kind": "additive", "items": [text_item()] * 3}], 1, "additive does not hold for snli: merging two pairs breaks entailment", "valid for snli"),

@@ -71,7 +71,7 @@ def test_what_is_wrong_is_told(here: Any, tmp_path: Path) -> None:
             'bad.csv:1: no column "sentence1"',
             "--column sentence1=NAME",
         ),
-        (("mrpc", *base, "--train-split", "odd.csv"), 'odd.csv:3: column "label": found "7"', "by its number"),
+        (("mrpc", *base, "--train-split", "odd.csv"), 'odd.csv:3: column "label": found "7"', "as its number"),
         (("mrpc", *base, "--train-split", "none.csv"), "none.csv: there is no such file", "check the path"),
         (("mrcp", *base), "unknown task 'mrcp'", "did you mean mrpc"),
         (
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_told(here: Any, tmp_path: Path) -> None:
             "cannot be used here",
             "--device cpu",
         ),
-        (("mrpc", *base, "--train-split", "mrpc.csv", "--seeds", "0"), "--seeds is 0", "leave it out"),
+        (("mrpc", *base, "--train-split", "mrpc.csv", "--seeds", "0"), "--seeds is 0", "omit it"),
         (("sst2", *base, "--train-split", "mrpc.csv", "--variants", "swap"), "no column", "sentence"),
     ):
         done = here("train", *arguments)

@@ -33,7 +33,7 @@ FREE = ("exact", "normalised", "numeric", "rouge1", "bleu", "entities")  # agree
 
 @verbs("agreement", examples=("unwaver agreement validate --pairs judged.csv",))
 def command() -> None:
-    """Check how free-text answers are compared against people's judgements."""
+    """Validate agreements of free text against human judgements."""
 
 
 @verb(
@@ -189,7 +189,7 @@ def _check_both_sorts(labels: Sequence[float], cut: float) -> None:
     if len({label >= cut for label in labels}) < 2:
         raise UsageError(
             f"all labels are {'at or above' if labels[0] >= cut else 'below'} {cut:g}",
-            hint="give pairs of both sorts, or another --cut",
+            hint="add pairs with the other label, or change --cut",
         )
 
 
@@ -199,7 +199,7 @@ def _format(plot: Path) -> Literal["svg", "png", "pdf"]:
 
     format = plot.suffix.removeprefix(".")
     if format not in ("svg", "png", "pdf"):
-        raise UsageError(f"--plot {plot}: unknown kind of picture", hint="name it matrix.svg, .png or .pdf")
+        raise UsageError(f"--plot {plot}: unknown picture format", hint="name it matrix.svg, .png or .pdf")
     vega()
     return format  # type: ignore[return-value]
 
@@ -272,7 +272,10 @@ def _print_agreements(found: Mapping[str, Validity], screen: Console) -> None:
         for name, v in found.items()
     ]
     print_rows([header, *rows], screen)
-    screen.print("At these thresholds (says same or different / people: same or different):", markup=False)
+    screen.print(
+        "Counts at these thresholds (the agreement says same or different / people say same or different):",
+        markup=False,
+    )
     header = ["agreement", "same/same", "same/diff.", "diff./same", "diff./diff.", "sens.", "spec."]
     rows = [
         [

@@ -174,7 +174,8 @@ def split_command(
 def compare_command(first: Path, second: Path, test: Path | None, seed: int, as_json: bool) -> None:
     """Compare two sets of paraphrases of the same problems.
 
-    For example human and automatic ones. Differences are FIRST − SECOND.
+    FIRST and SECOND hold, for example, human and automatic paraphrases.
+    Differences are FIRST − SECOND.
     """
     from unwaver.analysis.two_tables import compare_tables
 

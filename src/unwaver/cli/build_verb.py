@@ -171,8 +171,11 @@ def _check_output(config: Config, out: Path, force: bool) -> None:
     if not asks:
         return
     if is_stream(out):
-        raise UsageError("--out must be a file: an audit and a store go beside it", hint="--out groups.jsonl")
+        raise UsageError(
+            "--out must be a file: unwaver writes the audit and the answer store next to it",
+            hint="--out groups.jsonl",
+        )
     store = Path(config.store) if config.store else out.with_suffix(".sqlite")
     if store.resolve() == out.resolve():
-        raise UsageError("--out is also the path of the store of answers", file=out, hint="use --out groups.jsonl")
+        raise UsageError("--out is also the path of the answer store", file=out, hint="use --out groups.jsonl")
     check_output(out.parent / "audit.jsonl", "audit", inputs=inputs, force=force, option="audit.jsonl")

@@ -86,7 +86,7 @@ def command(
     the opposite limit misses it. Otherwise it is undecided, and unwaver estimates how many groups would decide.
     Bars given as options apply to every suite that has the metric.
 
-    Exit codes: 0 pass, 1 fail or undecided, 2 bad input.
+    Exit codes: 0 pass, 1 fail or undecided, 2 invalid input.
     """
     from unwaver.bars import parse_bar, short_bar
     from unwaver.engine.folder import write_whole

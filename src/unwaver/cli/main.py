@@ -36,7 +36,7 @@ HELP = {
     "Prepare": {
         "build": "Make groups from your own items: negations, paraphrases, …",
         "review": "Write a sheet on which a person judges variants.",
-        "agreement": "Check how free text is compared against people's judgements.",
+        "agreement": "Validate agreements of free text against human judgements.",
     },
     "Train": {
         "train": "Fine-tune models on tasks, over seeds.",
@@ -88,7 +88,7 @@ class Verbs(sections.Verbs):
             return super().invoke(ctx)
         except BrokenPipeError as e:  # not of our output, see streams: click would end with 1, "a gate failed"
             hint = "run the same command again"
-            raise UnwaverError(f"another process ended early: {e.strerror}", hint=hint) from e
+            raise UnwaverError(f"another process closed the connection: {e.strerror}", hint=hint) from e
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
@@ -132,7 +132,7 @@ def main(args: list[str] | None = None) -> NoReturn:
         sys.exit(2)
     except click.ClickException as e:
         command = getattr(getattr(e, "ctx", None), "command_path", "unwaver")
-        _fail(UnwaverError(e.format_message(), hint=f"{command} --help shows what is possible"), 2, as_json)
+        _fail(UnwaverError(e.format_message(), hint=f"{command} --help lists the options"), 2, as_json)
     except (KeyboardInterrupt, click.Abort):
         hint = "finished work is saved: run the same command again to continue"
         _fail(UnwaverError("interrupted", hint=hint), INTERRUPTED, as_json)
@@ -143,9 +143,9 @@ def main(args: list[str] | None = None) -> NoReturn:
             _fail(told, 2, as_json)
         if isinstance(e, OSError) and e.strerror:  # a disk, a folder, a pipe: not of our making
             hint = "check the disk and the permissions; UNWAVER_DEBUG=1 shows where it happened"
-            _fail(UnwaverError(f"the system says: {e.strerror}", file=e.filename, hint=hint), 2, as_json)
+            _fail(UnwaverError(f"system error: {e.strerror}", file=e.filename, hint=hint), 2, as_json)
         hint = "this is a bug in unwaver; UNWAVER_DEBUG=1 shows where"
-        _fail(UnwaverError(f"unforeseen {type(e).__name__}: {e}", hint=hint), UNFORESEEN, as_json)
+        _fail(UnwaverError(f"unexpected {type(e).__name__}: {e}", hint=hint), UNFORESEEN, as_json)
 
 
 def _done(arguments: list[str]) -> int:

@@ -34,7 +34,7 @@ _HINTS = {
     "asking a model": "use smaller batches (--model-arg batch_tokens=256) or fewer groups (--limit 100)",
     "training": "smaller batches need less: --batch 8, or a shorter --length",
 }
-_LESS = "take less at a time: --limit or --sample, a smaller file, or a machine with more memory"
+_LESS = "process less at a time: --limit or --sample, a smaller file, or a machine with more memory"
 
 
 def out_of_memory(error: BaseException) -> UnwaverError | None:

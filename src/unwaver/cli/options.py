@@ -16,7 +16,7 @@ DATA_DIR = option(
     "--data-dir", type=click.Path(), metavar="DIR", help="Folder with becel/, mnli/, … [default: $UNWAVER_DATA]"
 )
 DEVICE = option("--device", help="cpu, cuda, cuda:1 or mps. [default: the fastest available]")
-SEED = option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of everything random.")
+SEED = option("--seed", type=int, default=0, show_default=True, metavar="N", help="Random seed.")
 FORCE = option("--force", is_flag=True, help="Overwrite files that unwaver did not write.")
 JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 QUIET = option("-q", "--quiet", is_flag=True, help="Print no progress and no notes.")

@@ -37,7 +37,9 @@ def command(groups: Path, out: Path, sample: int | None, seed: int) -> None:
         raise DataError("a review sheet is a .tsv", file=out, hint="name it sheet.tsv")
     if out.exists() and out.stat().st_size:
         raise DataError(
-            "there is a file of that name", file=out, hint="a filled sheet is precious: choose another"
+            "a file with this name exists",
+            file=out,
+            hint="unwaver never overwrites a review sheet: choose another name",
         )
     from unwaver.outputs import check_output
 

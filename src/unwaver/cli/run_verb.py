@@ -189,7 +189,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         "--until",
         multiple=True,
         metavar="BAR",
-        help="Ask only until it is certain whether this holds: 'tau<=0.10'.",
+        help="Stop as soon as it is certain whether this bar is met: 'tau<=0.10'.",
     ),
     option(
         "--alpha", type=float, default=0.05, show_default=True, metavar="X", help="Error probability of --until."
@@ -203,7 +203,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
     "Output",
     option("--out", type=click.Path(), metavar="DIR", help="Run folder. [default: runs/<suites>-<hash>]"),
     option("--store", type=click.Path(), metavar="FILE", help="Answer store shared by several runs."),
-    option("--no-report", is_flag=True, help="Do not write report.html; --json never does."),
+    option("--no-report", is_flag=True, help="Do not write report.html. --json implies it."),
     JSON.but(help="Print scores.json on stdout and nothing else."),
     QUIET,
 )
@@ -290,8 +290,10 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
     changed = _given_by_hand()
     config = replace(config, **{name: given[name] for name in changed if name in given})
     if is_masked(config):
-        hint = "add the option that held it, for example --from run.json --model-arg extra=…"
-        raise UsageError("a secret was left out of this run.json when it was written", file=from_file, hint=hint)
+        hint = "add the option with the secret again, for example --from run.json --model-arg extra=…"
+        raise UsageError(
+            "this run.json lacks a secret, which unwaver never writes to files", file=from_file, hint=hint
+        )
     return config
 
 

@@ -127,7 +127,7 @@ def _show_failed(place: Path, items: set[str] | None, model: str, limit: int, as
         who = reason.model if reason.role == "model" else f"{reason.model} ({reason.role})"
         console.print(f"{safe(who)}: {reason.calls:,} × {safe(reason.reason)}", markup=False, soft_wrap=True)
         console.print(f"  for example {safe(reason.item)}: {safe(reason.example)}", markup=False, soft_wrap=True)
-    more = f" – the first {limit} reasons are shown, --limit shows more" if len(reasons) > limit else ""
+    more = f" – the first {limit} reasons are shown; --limit N shows more" if len(reasons) > limit else ""
     console.print(f"{total(reasons):,} call{'' if total(reasons) == 1 else 's'} failed{more}", markup=False)
 
 
@@ -146,7 +146,7 @@ def _about(frame: pl.DataFrame, only: str) -> pl.DataFrame:
     part = frame.filter(name.str.starts_with(only))
     if part.is_empty():
         kinds = frame.select(name.unique()).to_series().sort().to_list()
-        raise UsageError(f"nothing begins with {only!r}", hint="in this run: " + ", ".join(kinds))
+        raise UsageError(f"no suite/task/kind starts with {only!r}", hint="in this run: " + ", ".join(kinds))
     return part
 
 
@@ -176,7 +176,7 @@ def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
         if several:
             console.print(safe(model), style="dim", markup=False)
         print_group(groups[group], {a["item"]: a for a in reversed(answers)}, console)
-    more = f" – the first {limit} are shown, --limit shows more" if len(found) > limit else ""
+    more = f" – the first {limit} are shown; --limit N shows more" if len(found) > limit else ""
     console.print(f"{len(found):,} group{'' if len(found) == 1 else 's'}{more}", markup=False)
 
 

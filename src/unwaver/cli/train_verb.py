@@ -155,7 +155,7 @@ def command(
     from unwaver.train.setup import Setup, task_and_form
 
     if seeds < 1:
-        raise UsageError(f"--seeds is {seeds}, expected 1 or more", hint="leave it out for one")
+        raise UsageError(f"--seeds is {seeds}, expected 1 or more", hint="omit it for one model")
     made = {
         **options,
         "form": by_task(options["form"]),
@@ -167,7 +167,7 @@ def command(
     }
     names = [task_and_form(task)[0].name for task in tasks]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        hint = "name each once; the same task in another form needs a command and an --out of its own"
+        hint = "name each task once; to train it in another form, run a separate command with a different --out"
         raise UsageError(f"the task {twice} is named twice", hint=hint)
     units = [(out, tasks)] if multi_task or len(tasks) == 1 else [(out / _name(task), (task,)) for task in tasks]
     setups = [

@@ -79,8 +79,8 @@ class _Rounds:
         self.unfinished = written.unfinished
         if written.tries < tries_of(prepared.config):
             prepared.console.say(
-                f"{writer.model.name} writes the same every time: it is asked once an item. "
-                "Sample with --writer-arg temperature=0.6"
+                f"{writer.model.name} is deterministic: unwaver asks it once per item. "
+                "To get different paraphrases, add --writer-arg temperature=0.6"
             )
         awaiting = {group.id for group in self.groups if len(group.items) == 1}
         for attempt in range(written.tries):

@@ -75,9 +75,9 @@ def _holder(file: int) -> str:
         who = json.loads(os.pread(file, 1000, 0))
         return f"process {int(who['pid'])} on {who['host']}, since {who['since']}"
     except (OSError, ValueError, KeyError, TypeError):
-        return "it has just begun"  # and not yet written down who it is
+        return "it has just started"  # and not yet written down who it is
 
 
 def _busy(place: Path, who: str) -> UsageError:
     hint = "wait until it ends, or use another folder (--out OTHER); --store FILE on both runs shares answers"
-    return UsageError(f"another process is at work in this run folder ({who})", file=place, hint=hint)
+    return UsageError(f"another process is using this run folder ({who})", file=place, hint=hint)

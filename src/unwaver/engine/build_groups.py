@@ -82,7 +82,10 @@ def _check_certifiers(prepared: Prepared) -> None:
         judge.model for group in groups for judge in certifiers_for(group.kind, judges, prepared.config.writer)
     }
     if SELF in asked:
-        raise UsageError("entail=self needs a model to test", hint="--judge entail=hf/PATH, or unwaver run")
+        raise UsageError(
+            "entail=self needs a model under test, which unwaver build does not have",
+            hint="use --judge entail=hf/PATH, or make the variants in unwaver run",
+        )
 
 
 def _ask(prepared: Prepared, store: Store) -> Asked:
@@ -100,6 +103,6 @@ def _ask(prepared: Prepared, store: Store) -> Asked:
     for line in in_words(failures(prepared, store)):
         prepared.console.say(line)
     if asker.spent.stopped:
-        hint = "what was answered is kept: run the same command again"
-        raise UsageError(f"not all candidates were judged: {asker.spent.stopped}", hint=hint)
+        hint = "answers so far are saved: run the same command again to continue"
+        raise UsageError(f"unwaver stopped before all candidates were certified: {asker.spent.stopped}", hint=hint)
     return asked

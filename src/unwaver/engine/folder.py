@@ -52,9 +52,9 @@ def open_folder(folder: Path, run_id: str) -> Path:
         found = read_run(folder).get("id")
         if found != run_id:
             raise UsageError(
-                "this folder holds another run: other suites, models or settings",
+                "this folder holds a different run, with other suites, models or settings",
                 file=folder,
-                hint="choose another --out, or leave it out: unwaver then finds the folder by itself",
+                hint="choose another --out, or omit it: unwaver then chooses the folder",
             )
     return folder
 

@@ -138,7 +138,8 @@ def run_folder(paths: Sequence[Path], format: str = "auto") -> Path | None:
         return None
     if len(paths) > 1 and found:
         raise UsageError(
-            f"{found[0]} is a run folder, which is scored alone", hint="score one run folder at a time"
+            f"{found[0]} is a run folder, which cannot be scored together with other files",
+            hint="score one run folder at a time",
         )
     return None if not found else found[0] if found[0].is_dir() else found[0].parent
 
@@ -222,7 +223,7 @@ def _reading(answers: Answers, place: Path) -> Consult:
     def consult(enquiry: Enquiry) -> Answers:
         was_asked = any((name, 0) in answers for name in enquiry.requests)
         if enquiry.role == "agreement" and enquiry.requests and not was_asked:
-            hint = f"{AGAIN} with --agree {enquiry.name}=…: only that is asked"
+            hint = f"{AGAIN} with --agree {enquiry.name}=…: unwaver asks only for these values"
             raise UsageError(f"this run has no values of {enquiry.name}", file=place, hint=hint)
         return answers
 
@@ -272,6 +273,8 @@ def _without(
     verdicts = read_sheet(Path(review))
     if strange := unknown_ids(groups, verdicts):
         hint = "give the sheet that unwaver review wrote for this run"
-        raise DataError(f"{len(strange):,} of its ids are not in this run: {strange[0]} …", file=review, hint=hint)
+        raise DataError(
+            f"{len(strange):,} ids of this sheet are not in this run: {strange[0]} …", file=review, hint=hint
+        )
     told = reader(answers, words, config.normalise, cut=config.cut)
     return reviewed(counting(groups, verdicts, lambda item: told(item, 0)), verdicts)

@@ -291,7 +291,7 @@ def _until(prepared: Prepared) -> Until | None:
     if config.until is None:
         return None
     if prepared.writer is not None:
-        hint = "write the variants first (unwaver build), or leave --until out"
+        hint = "write the variants first (unwaver build), or omit --until"
         raise UsageError("--until does not work with a model that writes variants", hint=hint)
     from unwaver.asking.until import Until
 

@@ -189,9 +189,9 @@ def _warn(prepared: Prepared) -> None:
     options = (("--template", config.template), ("--shots", config.shots), ("--system", config.system))
     prompting = [option for option, given in options if given]
     if config.agree and not prepared.agreements:
-        say("--agree makes no difference: no answer is free text, all have labels to choose from")
+        say("--agree has no effect: all items have labels to choose from, so no answer is free text")
     for model in prepared.models:
         if prompting and "prompt" not in model.reads:
-            say(f"{model.name} reads no prompt: {', '.join(prompting)} makes no difference to it")
+            say(f"{model.name} does not read prompts: {', '.join(prompting)} has no effect on it")
         if config.replicates > 1 and (note := repeats_note(prepared.groups, model, config.replicates)):
             say(f"{model.name}: {note}")

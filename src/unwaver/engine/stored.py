@@ -44,9 +44,9 @@ def read_run(place: Path) -> dict[str, Any]:
     run = _read_json(path)
     if run.get("version") != RUN_VERSION:
         raise DataError(
-            f"version {run.get('version')} of a run, this unwaver reads version {RUN_VERSION}",
+            f"version {run.get('version')} of the run format; this unwaver reads version {RUN_VERSION}",
             file=path,
-            hint="use the unwaver that wrote it",
+            hint="use the version of unwaver that wrote it",
         )
     check(run, _RUN, path, _DAMAGED)
     check(run, plain, path, _DAMAGED)
@@ -131,7 +131,7 @@ def read_groups_file(path: Path) -> list[Group]:
 
 def read_scores(path: Path) -> list[Score]:
     """The scores in a scores.json, or in what `unwaver score --json` printed."""
-    hint = "give what `unwaver score --json` printed, or score the run again"
+    hint = "use the output of `unwaver score --json`, or score the run again"
     document = read_json(path)
     check(document, fields({"scores": list_of(plain)}), path, hint)
     return [made(Score, s, path, f"scores.{n}", hint) for n, s in enumerate(document["scores"])]

@@ -178,7 +178,7 @@ def _check_origin(row: Row, conclusion: dict[str, str], originals: Sequence[dict
         raise row.where.error(
             f'column "{column}": found {shown(conclusion[column])}, expected a text of the base rows '
             f"{row.cells['originated_idx']}",
-            hint="the base file (snli/test, wic/train) is another edition than the one this set was made from",
+            hint="the base file (snli/test, wic/train) is not the edition that this set was made from",
         )
 
 

@@ -57,7 +57,7 @@ def suite(
 ) -> Suite:
     """`options` go to the builders that take them: writer, judges, k, encoder, lang, antonyms, seed …"""
     if task is None:
-        raise UsageError("variants need to know the task", hint="add --task: " + ", ".join(known()))
+        raise UsageError("--variants needs the task of the items", hint="add --task: " + ", ".join(known()))
     chosen = open_task(task)
     source = read_source(path, chosen, columns=columns, quoting=quoting)
     made = [_made(name, builder(name, options), source) for name in names_of(variants)]
@@ -117,7 +117,7 @@ def _suite(source: Source, made: Sequence[Made], tasks: Mapping[str, Task], opti
     cases = {kind: with_clusters(groups) for kind, groups in cases.items()}
     name = source.task.name
     if not cases:
-        hint = "the reasons tell what is missing; unwaver list variants shows others"
+        hint = "fix what the reasons name, or choose other variants: unwaver list variants"
         raise UsageError("no variant could be made: " + "; ".join(map(str, made)), hint=hint)
 
     def groups(task: str, kind: str) -> Iterator[Group]:

@@ -40,7 +40,7 @@ def read_label(row: Row, column: str, value: Any, labels: tuple[str, ...]) -> tu
         raise row.where.error(
             f'column "{column}": found {shown(value)}, expected '
             + ", ".join(f"{n} {label}" for n, label in enumerate(labels)),
-            hint="a label is given by its number or its name; leave the cell empty where there is none",
+            hint="write a label as its number or its name; leave the cell empty if there is none",
         )
     return ()
 

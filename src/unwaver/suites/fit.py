@@ -126,6 +126,6 @@ def _check_plain_item(item: Item, where: Where) -> None:
     laid_out = item.template == CALM and set(item.fields) == {"first", "second"}
     if item.template and item.template not in OPTIONS and not laid_out:
         raise where.error(
-            f'"template": found {shown(item.template)}, but {item.task} is no built-in task and has no forms',
+            f'"template": found {shown(item.template)}, but {item.task} is not a built-in task and has no forms',
             near(item.task, known()),
         )

@@ -64,7 +64,7 @@ def _columns(
         aliases = (field, *_ALIASES.get(field, ()), *(_ONE_TEXT if len(task.fields) == 1 else ()))
         name = found.get(field) or next((plain[a] for a in aliases if a in plain), None)
         if name is None:
-            hint = f"needed: {', '.join(task.fields)}, by the names in the first line; or --column {field}=NAME"
+            hint = f"needed: {', '.join(task.fields)} as names in the first line, or --column {field}=NAME"
             raise where.error(missing_column(field, names), hint)
         found[field] = name
     for role, aliases in (("gold", GOLD), ("id", ("id",))):

@@ -96,16 +96,16 @@ class Library:
                 if (folder / relative).is_dir():
                     yield from sorted(p for p in (folder / relative).iterdir() if p.is_file())
 
-    def missing(self, name: str, looked_for: str, how: str = "give --fetch to get") -> DataError:
+    def missing(self, name: str, looked_for: str, how: str = "add --fetch to download") -> DataError:
         if self.folders and not self.folders[0].is_dir():
-            message = f"no folder {self.folders[0]}, where {looked_for} was looked for"
+            message = f"no folder {self.folders[0]}, where {looked_for} should be"
         else:
             places = ", ".join(map(str, (*self.folders, self.cache)))
             message = f"not found: {looked_for}, looked for in {places}"
         home = self._home(name)
         fetch = "" if home is None else f", or {how} it from {home[1].url}"
         place = (self.folders or (Path("DIR"),))[0] / name
-        hint = f"put it there as {place}, give --data-dir DIR or set UNWAVER_DATA (the folder above {name}){fetch}"
+        hint = f"save it as {place}, give --data-dir DIR or set UNWAVER_DATA (the folder above {name}){fetch}"
         return DataError(message, hint=hint, file=place if self.folders else None)
 
     def _home(self, relative: str) -> tuple[str, Home] | None:
@@ -137,8 +137,8 @@ class Library:
     def _unfetched(self, name: str, url: str, reason: str) -> DataError:
         place = (self.folders or (self.cache,))[0] / name
         return DataError(
-            f"could not fetch {url}: {reason}",
-            hint=f"put the file there as {place}, give --data-dir DIR or set UNWAVER_DATA",
+            f"could not download {url}: {reason}",
+            hint=f"save the file as {place}, give --data-dir DIR or set UNWAVER_DATA",
             file=place,
         )
 
@@ -177,7 +177,7 @@ class _HttpsOnly(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         if not newurl.startswith("https://"):
             fp.close()
-            raise _Refused(f"it leads to {newurl}, which is not https")
+            raise _Refused(f"it redirects to {newurl}, which is not https")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -201,10 +201,10 @@ def _copy(reply: http.client.HTTPResponse, file: IO[bytes], home: Home) -> None:
     expected = reply.headers.get("Content-Length") or ""
     while block := reply.read1(1 << 16):
         if size == 0 and block.lstrip().startswith(b"<"):  # a login or error page sent as if it were the file
-            raise _Refused("a web page came instead of the file")
+            raise _Refused("the server sent a web page instead of the file")
         size += len(block)
         if size > home.size:
-            raise _Different(f"it has more than the {home.size:,} bytes that are expected")
+            raise _Different(f"it is larger than the {home.size:,} expected bytes")
         if time.monotonic() > end:
             raise _Refused(f"not done after {FETCH_SECONDS} s")
         digest.update(block)

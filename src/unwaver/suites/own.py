@@ -143,10 +143,10 @@ def _notes(groups: Sequence[Group]) -> list[str]:
         lost = ["accuracy", "tau_conditioned"]
         if groups[0].expect == "implied":
             lost.insert(0, "tau")
-        notes.append(f"{share} the right answer to the original: {', '.join(lost)} cannot be told for these")
+        notes.append(f"{share} the right answer to the original: {', '.join(lost)} cannot be computed for these")
     if not all(item.choices for group in groups for item in group.items):
         notes.append(
-            "no labels to choose from, so answers are free text; if there are labels, give each (--label) "
+            "no labels to choose from, so answers are free text; to choose from labels, add --label for each "
             f"or a gold column with 2 to {MOST_LABELS} of them"
         )
     return notes

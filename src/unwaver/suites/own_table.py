@@ -93,7 +93,7 @@ def table_groups(rows: Sequence[Row], options: Options) -> list[tuple[Group, Whe
                 by_task[task] = _columns(names, roles, options.tasks.get(task), options.columns, top)
             except DataError as e:
                 if task != "own" and task not in options.tasks:
-                    e.hint = f"{e.hint}; {task} is no built-in task: {near(task, options.tasks)}"
+                    e.hint = f"{e.hint}; {task} is not a built-in task: {near(task, options.tasks)}"
                 raise
         pairs += _row_pairs(row, task, by_task[task], options)
     choices = {task: _choices(task, pairs, options.labels, options.tasks) for task in by_task}
@@ -134,7 +134,7 @@ def _columns(
     if not variants:
         raise where.error(
             "no column for the variant; found: " + ", ".join(f'"{n}"' for n in names),
-            'name it "variant" or "paraphrase", or say which it is: --column variant=NAME',
+            'name it "variant" or "paraphrase", or choose it: --column variant=NAME',
         )
     return _Columns(fields, modified, tuple(variants), roles)
 
@@ -173,7 +173,7 @@ def _original_column(names: Sequence[str], free: Sequence[str], where: Where) ->
         return (left or free)[0]
     raise where.error(
         "no column for the original; found: " + ", ".join(f'"{n}"' for n in names),
-        'name it "original" or "text", or say which it is: --column original=NAME',
+        'name it "original" or "text", or choose it: --column original=NAME',
     )
 
 
@@ -291,12 +291,12 @@ def _pair_expect(kind: str, where: Where) -> Expect:
     if expect is None:
         raise where.error(
             f"kind: found {shown(kind)}, which is not known",
-            f'a kind of your own needs a groups.jsonl, where groups have an "expect"; {near(kind, KINDS)}',
+            f'to use your own kind, write a groups.jsonl in which groups have "expect"; {near(kind, KINDS)}',
         )
     if expect in ("implied", "bucket"):
         raise where.error(
             f"kind: found {kind}, but an original and a variant cannot be {kind}",
-            'write a groups.jsonl, one line a group: {"items": [{"text": "…"}, {"text": "…"}, {"text": "…"}]}',
+            'write a groups.jsonl, one line per group: {"items": [{"text": "…"}, {"text": "…"}, {"text": "…"}]}',
         )
     return expect
 

@@ -55,7 +55,9 @@ def select(
     for case in cases(names, options):
         found = _some(case, limit, sample, seed)
         if not found:
-            raise DataError(f"{case.name} has no groups", hint="unwaver list suites shows what was found")
+            raise DataError(
+                f"{case.name} has no groups", hint="unwaver list suites shows how many groups each suite has"
+            )
         groups += found
         suites[id(case.suite)] = case.suite
         if said := case.suite.notes(case.task, case.kind):
@@ -97,7 +99,7 @@ def _cases_of(name: str, options: Mapping[str, Any], opened: dict[str, Suite]) -
         return
     if options.get("variants") and not _looks_like_file(name):
         hint = "name a file of items; a suite has its variants already"
-        raise UsageError(f"--variants makes groups from a file, and {name} is none", hint=hint)
+        raise UsageError(f"--variants makes groups from a file, and {name} is not a file", hint=hint)
     suite_name, _, rest = name.strip("/").partition("/")
     if path.is_dir() and (_looks_like_file(name) or suite_name not in registry.names("suites")):
         groups = path / "groups.jsonl"

@@ -44,7 +44,7 @@ def suite(
 ) -> Suite:
     """`score` is the least score of a paraphrase (0 takes all), `k` how many a question has at most (6)."""
     if not 0 <= score <= 1:
-        raise UsageError(f"score={score} is no score of a paraphrase", hint="give a number from 0 to 1")
+        raise UsageError(f"score={score} is not a valid paraphrase score", hint="give a number from 0 to 1")
     top = 6 if k is None else k
     if top < 1:
         raise UsageError(f"k={top} leaves no paraphrases", hint="give 1 or more")
@@ -129,6 +129,6 @@ def _score(row: Row) -> float:
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not 0 <= value <= 1:
-        hint = "write the score of the paraphrase detector, or leave the row out"
+        hint = "write the score of the paraphrase detector, or remove the row"
         raise row.where.error(f'column "{_SCORE}": found {shown(found)}, expected a number from 0 to 1', hint)
     return value
