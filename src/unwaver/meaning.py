@@ -1,8 +1,8 @@
-"""What a metric means: one declaration per metric, read by tables, legends, verdicts, reports, gates and
-`unwaver explain`.
+"""What a metric means: one declaration (`Meaning`) per metric, read by tables, legends, verdicts, reports, gates
+and `unwaver explain`.
 
-A file of metrics declares its own in `MEANINGS`, beside the function `metrics` that the catalogue names, or says
-in which file they are: "module:MEANINGS". A name may stand for a family: `r_r@<k>` declares r_r@1, r_r@2 …
+The module that the catalogue names for a metric has two attributes: `metrics`, which computes, and `MEANINGS`, the
+declarations, or "module:MEANINGS" if they are in another file. `r_r@<k>` declares a family: r_r@1, r_r@2 …
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _PLACE = re.compile(r"<(\w+)>")
 
 
 class Phrase(NamedTuple):
-    """What happens in one unit of what is counted: Phrase("swap", "swaps", "changes the answer", "change the
-    answer") -> "1 in 4 swaps changes the answer"."""
+    """The words of a verdict, in singular and plural: Phrase("swap", "swaps", "changes the answer", "change the
+    answer") -> "1 in 4 swaps changes the answer", "2 in 5 swaps change the answer"."""
 
     unit: str
     units: str
@@ -33,7 +33,7 @@ class Phrase(NamedTuple):
 
 
 class Named(Protocol):
-    """What choosing the leading number needs to know."""
+    """The part of a score that decides which metric leads."""
 
     @property
     def metric(self) -> str: ...
@@ -48,7 +48,7 @@ AnyNamed = TypeVar("AnyNamed", bound=Named)
 
 @dataclass(frozen=True)
 class Context:
-    """A score where it stands: with the other scores of its suite/task/kind, model and method."""
+    """A score with all scores of its block: the same suite, task, kind, model and method."""
 
     score: Score
     block: Sequence[Score]
@@ -68,27 +68,27 @@ class Context:
 class Meaning:
     """The declaration of a metric. `name`, `title` and `says` are enough; each other field adds something.
 
-    name       as in scores.json, or of a family: "r_r@<k>"
-    title      in words, without the name: "inconsistency"
-    says       what it measures; the first sentence also stands in the legend of a table
+    name       the name in scores.json, or the pattern of a family: "r_r@<k>"
+    title      the name in words: "inconsistency"
+    says       what it measures; the legend of a table shows the first sentence
     formula    how it is computed, in one or two lines
-    better     "low", "high" or "" where neither is
-    paper      where it comes from; empty: unwaver's own, or common knowledge
+    better     "low", "high" or "" if neither is better
+    paper      its source; empty if it is unwaver's own, or common knowledge
     docs       the page that describes it
-    of         the placeholders of a family: a regular expression, or a function that lists the known values
-    examples   names of a family that are worth suggesting
-    leads      the metric can lead a table; of several in a block the one with the lowest number does
+    of         values of the placeholders of a family: a regular expression, or a function that lists them
+    examples   names of the family to suggest to users
+    leads      the rank of a metric that can lead a table; the metric with the lowest rank in a block leads
     leads_if   a further condition: leads_if(score, scores of the block)
-    beside     the metrics that stand below it in a table that it leads, where the block has them
-    choose     the same as a function, where that depends on the scores: choose(context) -> names
-    chance     the expected value of answers that say nothing: chance(context), or the metric that has it
+    beside     metrics to show below it in a table that it leads, if the block has them
+    choose     the same as a function of the scores: choose(context) -> names
+    chance     the value expected by chance: chance(context), or the name of the metric that has it
     chance_says    what that value is, in words
-    without_gold   what is not known where there are no right answers, in words
+    without_gold   what cannot be computed without right answers, in words
     remark     caveats below the table: remark(context) -> lines; called for every score of the metric
     figures    figures(blocks, scores) -> Figure, …
-    verdict    a Phrase, or a sentence with {value}, {wrong} or {right} in percent, or a function of the score to
-               either
-    verdict_of     the sentence is about the first of these metrics that has a value, if any
+    verdict    a Phrase, or a sentence with {value}, {wrong} or {right} in percent, or a function of the score that
+               returns either
+    verdict_of     other metrics: the sentence is about the first of them that has a value
     """
 
     name: str
@@ -131,21 +131,21 @@ class Meaning:
         return re.split(r"\.(?=\s|$)", self.says, maxsplit=1)[0]
 
     def values_in(self, name: str) -> dict[str, str] | None:
-        """What stands in the placeholders: "r_r@5" -> {"k": "5"}; None where the name is of another metric."""
+        """The values of the placeholders: "r_r@5" -> {"k": "5"}; None if the name does not match."""
         if name == self.name:
             return {}
         found = self._pattern.fullmatch(name) if self.is_family else None
         return None if found is None else found.groupdict()
 
     def knows(self, name: str) -> bool:
-        """Whether this is the name of a metric that can exist: Cons_rouge1, but not Cons_rogue1."""
+        """Whether a metric of this name can exist: Cons_rouge1 can, Cons_rogue1 cannot."""
         values = self.values_in(name)
         if values is None:
             return False
         return all(v in self.of[k]() for k, v in values.items() if callable(self.of.get(k)))  # type: ignore[operator]
 
     def names(self) -> list[str]:
-        """Names to suggest: its own, or of a family the examples and those with a known value."""
+        """Names to suggest to users: its own; for a family, the examples and the members with a listed value."""
         if not self.is_family:
             return [self.name]
         places = _PLACE.findall(self.name)
@@ -190,12 +190,12 @@ def _filled(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def meanings() -> tuple[Meaning, ...]:
-    """Every declaration, those of other packages first; of two with one name the built-in one counts."""
+    """Every declaration. If two have the same name, the built-in one counts."""
     return tuple(_declared().by_name.values())
 
 
 def undeclared() -> tuple[str, ...]:
-    """Entries of other packages that declare nothing: nobody knows which metrics they have."""
+    """Entries of other packages without `MEANINGS`: the names of their metrics are not known."""
     return _declared().silent
 
 
@@ -211,7 +211,7 @@ _read: list[_Declared] = []
 
 
 def _declared() -> _Declared:
-    """What the entries of the catalogue declare, read once for each state of the catalogue."""
+    """The declarations of all catalogue entries, read again only if the catalogue has changed."""
     names = registry.names("metrics")
     if not _read or _read[0].names is not names:
         _read[:] = [_read_all(names)]
@@ -232,7 +232,7 @@ def _read_all(names: Mapping[str, str]) -> _Declared:
 
 
 def _of_entry(name: str) -> Sequence[Meaning]:
-    """What the file of a catalogue entry declares; a plug-in's mistake names the plug-in."""
+    """The declarations of one catalogue entry; an error in a plug-in names the plug-in."""
     own = registry.beside("metrics", name, "MEANINGS") or ()
     if isinstance(own, str):
         module, _, attribute = own.partition(":")
@@ -245,7 +245,7 @@ def _of_entry(name: str) -> Sequence[Meaning]:
 
 
 def _guarded(meaning: Meaning, name: str) -> Meaning:
-    """A declaration of a plug-in whose functions name the plug-in when they fail."""
+    """The declaration of a plug-in, with functions that name the plug-in if they fail."""
 
     def listed(function: Callable[..., Iterable[Any]]) -> Callable[..., list[Any]]:
         return lambda *arguments: list(function(*arguments))  # a generator fails only when it is read
@@ -274,7 +274,7 @@ def _guarded(meaning: Meaning, name: str) -> Meaning:
 
 
 def family_of(metric: str) -> Meaning | None:
-    """The declaration that a metric falls under, as it was written: r_r@<k> for r_r@5."""
+    """The declaration of a metric as written in its file: r_r@<k> for r_r@5."""
     declared = _declared()
     if metric not in declared.asked:
         fitting = (m for m in declared.families if m.values_in(metric) is not None)
@@ -283,7 +283,7 @@ def family_of(metric: str) -> Meaning | None:
 
 
 def meaning_of(metric: str) -> Meaning | None:
-    """The declaration of a metric, with the values of its name in its texts."""
+    """The declaration of a metric, with placeholders filled in: r_r@5 with 5 for <k> in its texts."""
     found = family_of(metric)
     return None if found is None else found.filled(found.values_in(metric) or {})
 
@@ -298,7 +298,7 @@ def known_names() -> list[str]:
 
 
 def suggestion(metric: str, also: Iterable[str] = ()) -> str:
-    """What may have been meant: "p_c" -> "did you mean P_C?"; `also` are names that only this run has."""
+    """A hint for an unknown name: "p_c" -> "did you mean P_C?"; `also` are further names that this run has."""
     known = dict.fromkeys([*also, *known_names()])
     alike = [name for name in known if name.lower() == metric.lower()]
     return f"did you mean {' or '.join(alike)}?" if alike else near(metric, known)
@@ -308,7 +308,7 @@ def suggestion(metric: str, also: Iterable[str] = ()) -> str:
 
 
 def leading_of(block: Sequence[AnyNamed]) -> AnyNamed:
-    """The number that a row of the short table shows: the first by rank whose condition is met."""
+    """The score that leads a block in a table: the lowest rank (`leads`) whose condition is met."""
     best: tuple[int, AnyNamed] | None = None
     for s in block:
         meaning = family_of(s.metric) if s.given is None else None
@@ -320,7 +320,7 @@ def leading_of(block: Sequence[AnyNamed]) -> AnyNamed:
 
 
 def if_measured(score: Named, block: Sequence[Named]) -> bool:
-    """For `leads_if`: the metric leads where it has a value."""
+    """For `leads_if`: the metric leads if it has a value."""
     del block
     return score.value is not None
 
@@ -335,7 +335,7 @@ def contexts(scores: Sequence[Score], run: Mapping[str, Any]) -> list[Context]:
 
 
 def context_of(score: Score, scores: Sequence[Score], run: Mapping[str, Any]) -> Context:
-    """One score with its block; whether it leads is left open."""
+    """One score with its block; `leads` is not computed."""
     return Context(score, [s for s in scores if block_key(s) == block_key(score)], run)
 
 

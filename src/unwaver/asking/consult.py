@@ -1,7 +1,7 @@
-"""Models that speak about answers: an agreement compares two of them, a scorer says whether one is right.
+"""Models that are consulted about answers: an agreement compares two answers, a scorer says whether one is right.
 
-Where answers are scored, an `Enquiry` is handed to someone who either asks the model (in a run) or reads what it
-said then (from a run folder). That is the only difference between the two.
+Scoring passes an `Enquiry` to a function of type `Consult`, which returns the replies. A run passes one that asks
+the model (`engine.runs`); reading a run folder passes one that looks up stored replies (`engine.load`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from unwaver.types import Model, Request
 
 @dataclass(frozen=True)
 class Enquiry:
-    """What a model is to be asked about answers. The store keeps each reply under the name of its request."""
+    """Requests to one model about answers, by name. The store keeps each reply under the name of its request."""
 
     role: Literal["agreement", "scorer"]
     name: str
     model: str  # "provider/name"
-    options: Mapping[str, object]  # what the model is opened with
+    options: Mapping[str, object]  # options for opening the model
     requests: Mapping[str, Request]
 
 
@@ -32,12 +32,12 @@ Consult = Callable[[Enquiry], Answers]
 
 
 def written(role: str, name: str) -> str:
-    """What stands before such a model on the command line: "--agree judge="."""
+    """The option that names such a model on the command line: "--agree judge="."""
     return f"--{'agree' if role == 'agreement' else 'scorer'} {name}="
 
 
 def planned(enquiry: Enquiry, model: Model) -> Respondent:
-    """The model with the requests; raises where it could not answer them."""
+    """The model with a plan of the requests; raises an error if it cannot answer one of them."""
     option = f"{written(enquiry.role, enquiry.name)}{enquiry.model},"
     respondent = Respondent(model, enquiry.name, option=option)
     respondent.ask_about(enquiry.requests.items())
@@ -45,7 +45,7 @@ def planned(enquiry: Enquiry, model: Model) -> Respondent:
 
 
 def put(respondent: Respondent, asker: Asker, console: Console) -> Answers:
-    """Ask for what the store lacks, unless asking has stopped, and give all that is there."""
+    """Ask the requests that have no answer in the store, unless the run has stopped; return all stored answers."""
     plan = respondent.plan
     if not asker.spent.stopped:
         try:

@@ -1,5 +1,5 @@
-"""The second step of a run: everything that the groups ask is asked, and, where a model writes variants, what it
-writes and what those ask."""
+"""The second step of a run: ask every planned request. If a model writes variants, also ask it to write them, and
+ask the certifiers and the models under test about what it wrote."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Put = Callable[[Respondent, set[str]], bool]
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked about in the end. Answers are in the store.
+    """The groups after asking. Their answers are in the store.
 
-    `groups` have the variants that a model wrote meanwhile; `unfinished` is what it wrote that is no variant;
-    `full` says that the disk is.
+    `groups` include the variants that a model wrote; `unfinished` are its replies that gave no variant; `full` is
+    the error if the disk is full.
     """
 
     groups: Sequence[Group]
@@ -35,7 +35,7 @@ class Asked:
 
 
 def ask(prepared: Prepared, asker: Asker) -> Asked:
-    """Ask, as far as budget and disk allow: `asker.spent.stopped` says why it ended early."""
+    """Ask as far as budget and disk allow. If it stops early, `asker.spent.stopped` has the reason."""
     rounds = _Rounds(prepared, asker)
     full: StoreFull | None = None
     try:
@@ -49,7 +49,7 @@ def ask(prepared: Prepared, asker: Asker) -> Asked:
 
 
 class _Rounds:
-    """Groups that grow from round to round, so that what was there when the disk was full is kept."""
+    """Groups that gain variants in each round. If the disk is full, `groups` still holds all finished rounds."""
 
     def __init__(self, prepared: Prepared, asker: Asker):
         self._prepared, self._asker = prepared, asker
@@ -67,7 +67,7 @@ class _Rounds:
         self._prepared.panel.ask(self.groups, self._asker.store, words, self._put)
 
     def _put(self, respondent: Respondent, keys: set[str]) -> bool:
-        """Ask one model for the answers of some keys, and say whether to go on."""
+        """Ask one model for the answers with these keys; return whether to go on."""
         with self._prepared.console.track(respondent.model.name, len(keys)) as progress:
             return respondent.put(self._asker, keys, progress)
 
@@ -94,7 +94,7 @@ class _Rounds:
 
 
 def failures(prepared: Prepared, store: Store, consulted: Sequence[tuple[Role, Respondent]] = ()) -> list[Reason]:
-    """Why calls failed, of everyone who was asked."""
+    """The reasons of failed calls, over all models that were asked."""
     if not store.has_failures():
         return []
     panel, writer = prepared.panel, prepared.writer

@@ -1,7 +1,7 @@
-"""One process at a time writes to a run folder; readers are never kept waiting.
+"""A lock on the run folder: one process at a time writes to it; readers never wait.
 
-The lock is a file in the folder that the process holds open (flock). The system lets go of it when the process
-ends, however it ends. The file says who holds it, for the message to the next one.
+The lock is a file in the folder that the process holds open (flock). The system releases it when the process ends,
+also after a kill. The file names the process, for the error message of the next one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOCK = ".lock"
 
 @contextmanager
 def at_work(place: Path) -> Iterator[None]:
-    """Hold the folder, or say who does; the file is gone afterwards."""
+    """Hold the lock, or raise an error that names the process that has it; the file is removed afterwards."""
     held = _take(place / LOCK)
     try:
         yield
@@ -34,7 +34,7 @@ def at_work(place: Path) -> Iterator[None]:
 
 
 def _take(path: Path) -> int | None:
-    """The open file; None where the file system knows no locks."""
+    """The open file; None if the file system has no locks."""
     if sys.platform == "win32":
         return None
     import fcntl

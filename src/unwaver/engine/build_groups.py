@@ -1,4 +1,5 @@
-"""Groups from items of a user's own, written to a file. Judges and a writer may be asked, no model is tested."""
+"""`unwaver build`: makes groups from a user's items and writes them to a file. It may ask certifiers and a writer,
+but no model under test."""
 
 from __future__ import annotations
 

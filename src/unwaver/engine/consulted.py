@@ -1,4 +1,4 @@
-"""Who is consulted about free answers: agreements compare them, scorers say whether they are right."""
+"""Opens the models that are consulted about free-text answers: agreements compare them, scorers rate them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from unwaver.types import Model
 
 
 def with_consulted(prepared: Prepared) -> Prepared:
-    """With the agreements and scorers of free text, their models opened and tried: a missing package or file must
-    not be found at the end."""
+    """Add the agreements and scorers of free text. Their models are opened and tried now, so that a missing
+    package or file is an error before the first request, not at the end of the run."""
     config = prepared.config
     agreements = chosen(config.agree, prepared.groups)
     opened = {("agreement", a.name): model for a in agreements if (model := _tried(config, a)) is not None}

@@ -1,6 +1,6 @@
-"""The run folder: run.json, groups.jsonl, answers.sqlite, scores.json. Each is described in docs/formats.md.
+"""Writes the run folder: run.json, groups.jsonl, answers.sqlite, scores.json. docs/formats.md describes each file.
 
-Files are written beside their place and moved there whole, so that a kill never leaves half a file.
+A file is written under a temporary name and then renamed, so that a kill never leaves half a file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ AUDIT, SEEN = "audit.jsonl", "seen.json"
 
 
 def open_place(folder: Path) -> Path:
-    """Make the folder, if it is not there."""
+    """Make the folder if it does not exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as e:
@@ -44,7 +44,7 @@ def open_place(folder: Path) -> Path:
 
 
 def open_folder(folder: Path, run_id: str) -> Path:
-    """Make the folder, or check that what is there belongs to this run."""
+    """Make the folder, or check that the run in it has this id."""
     open_place(folder)
     if (folder / RUN).exists():
         from unwaver.engine.stored import read_run
@@ -60,9 +60,9 @@ def open_folder(folder: Path, run_id: str) -> Path:
 
 
 def check_run(folder: Path, inputs: Iterable[Path]) -> None:
-    """A run may go into any folder whose files it does not replace: its own, or none of these names.
+    """Refuse a folder with a file that the run would overwrite: an input, or a file that unwaver did not write.
 
-    A folder without run.json may hold what a dry run or a killed run left there.
+    A folder without run.json may hold files of a dry run or of a killed run; these may be replaced.
     """
     given = [path for path in inputs if path.is_file()]
     for name, form in _FORMS.items():
@@ -83,14 +83,14 @@ def write_run(folder: Path, run: Mapping[str, Any]) -> None:
 
 
 def write_groups(folder: Path, groups: Iterable[Group], tasks: Tasks = None, rendered: Rendered = None) -> str:
-    """Write groups.jsonl and give its hash; `rendered` adds what models read, for others to answer."""
+    """Write groups.jsonl and return its hash; `rendered` adds the prompt of each item, for others to answer."""
     text = masked_json(groups_text(groups, tasks, rendered))
     write_whole(folder / GROUPS, text)
     return "sha256:" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
 
 
 def groups_text(groups: Iterable[Group], tasks: Tasks = None, rendered: Rendered = None) -> str:
-    """What groups.jsonl holds; `tasks` are those that are not built in."""
+    """The content of groups.jsonl; `tasks` are those that are not built in."""
     remember: Callable[[str], dict[str, Any]] = lambda _: {}  # noqa: E731
     if tasks:
         from unwaver.tasks.remembered import remembering
@@ -112,7 +112,7 @@ def write_audit(folder: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def write_seen(folder: Path, seen: Mapping[str, list[str]]) -> None:
-    """Which groups each model (by its number) was trained on; no file where there are none."""
+    """Write the groups that each model (by its number) was trained on; no file if there are none."""
     known = {number: groups for number, groups in seen.items() if groups}
     if known:
         write_whole(folder / SEEN, json.dumps({"version": 1, "seen": known}, ensure_ascii=False) + "\n")
@@ -123,9 +123,9 @@ def write_scores(folder: Path, document: Mapping[str, Any]) -> None:
 
 
 def write_whole(path: Path, text: str | bytes) -> None:
-    """All of it or nothing, whatever happens meanwhile.
+    """Write the whole file or nothing, also if the process is killed.
 
-    A name that is not UTF-8 is written as JSON spells it: the byte e9 -> \\udce9.
+    Bytes that are not UTF-8 are written as JSON escapes them: the byte e9 -> \\udce9.
     """
     data = _without_secrets(path, text)
     if is_stream(path):
@@ -166,14 +166,14 @@ def _unwritable(path: Path, error: OSError) -> StoreFull | UsageError:
 
 
 def shown_record(record: Mapping[str, Any], config: Config, place: Path) -> dict[str, Any]:
-    """What a result tells of its run."""
+    """The part of run.json that a result shows (`Result.run`)."""
     shown = {name: value for name, value in record.items() if name not in ("words", "version")}
     kept = {"cut": config.cut} if config.cut == "keep" else {}
     return {**shown, **kept, "folder": str(place)}
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a number may depend on; libraries only where they were used."""
+    """Versions of everything that scores may depend on; libraries only if they were imported."""
     found: dict[str, str] = {}
     for name in ("numpy", "polars", "scipy", "torch", "transformers", "tokenizers"):
         if name in sys.modules:

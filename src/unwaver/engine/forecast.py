@@ -1,8 +1,8 @@
-"""What a run would ask, and what that costs: at most, with every request at its token limit, and as expected from
-the answers in the store. Nothing is asked.
+"""`--dry-run`: what a run would ask, and the cost: at most (every request at its token limit), and expected from
+the answers in the store. No request is sent.
 
-What depends on answers that are not there yet (pairs of answers, paraphrases that a model writes) is bounded by
-the plan: as many as there can be, each as long as it can be.
+Requests that depend on future answers (pairs of answers, paraphrases that a model writes) are bounded from the
+plan: the highest possible number, each with the highest possible length.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Answers that are already there, of a run folder, a table or another tool's log. No model is asked.
+"""Existing answers, from a run folder, a table or another tool's log. No model is asked.
 
-`score`, `report`, `show`, `compare`, `gate`, `analyse` and `agreement validate` all read them by `load`.
+`score`, `report`, `show`, `compare`, `gate`, `analyse` and `agreement validate` all call `load`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ AGAIN = "run the command of the run again"
 
 @dataclass(frozen=True)
 class Loaded:
-    """Answers in a table, with what is known of them.
+    """Answers in a table, ready to be scored.
 
-    `frames` are the answers of each model of a run, or one of all models of a table or log. `groups` are the
-    texts; () where only answers are known. `run` is what a result says of where it comes from.
+    `frames` has one frame per model of a run folder, or a single frame for a table or log. `groups` holds the
+    texts, () if only answers are known. `run` describes where the answers come from, for `Result.run`.
     """
 
     frames: Sequence[pl.DataFrame]
@@ -55,7 +55,7 @@ class Loaded:
         return pl.concat(self.frames, how="diagonal_relaxed") if len(self.frames) > 1 else self.frames[0]
 
     def scored(self, unreadable: Unreadable | None = None, seed: int = 0) -> Result:
-        """What was set in the run holds unless said otherwise."""
+        """Score the table. For a run folder, the settings of the run are the defaults."""
         from unwaver.metrics.score import score_frame
 
         if self.config is not None:
@@ -74,12 +74,12 @@ def score(
     weights: Literal["published", "renormalised"] = "renormalised",
     **log_options: Any,
 ) -> Result:
-    """Score answers that are already there: score("runs/first"), score(frame), score("samples_gsm8k.jsonl").
+    """Score existing answers: score("runs/first"), score(frame), score("samples_gsm8k.jsonl").
 
-    `answers` is a run folder; or a table, that is a frame of Polars or pandas, columns, or rows with group, kind,
-    role, label and, where known, gold; or the path, or paths, of tables and of other tools' logs. `log_options`
-    are the fields of `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" counts
-    answers that ended at the token limit as they are.
+    `answers` is a run folder; a table in memory (a Polars or pandas frame, columns or rows, with group, kind,
+    role, label and, if known, gold); or paths of tables or of other tools' logs. `log_options` are the fields of
+    `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" scores answers that
+    stopped at the token limit like any others.
     """
     found = load(answers, cut=cut, review=review, agree=agree, **log_options)
     if weights == "published" and found.place is None:
@@ -112,7 +112,7 @@ def load(
 
 
 def _paths(answers: Any) -> list[Path]:
-    """One path or several; [] where the answers themselves were given."""
+    """The given paths; [] if the answers themselves were given."""
     if isinstance(answers, str | Path):
         return [Path(answers)]
     several = isinstance(answers, list | tuple) and all(isinstance(a, str | Path) for a in answers)
@@ -120,8 +120,8 @@ def _paths(answers: Any) -> list[Path]:
 
 
 def run_folder(paths: Sequence[Path], format: str = "auto") -> Path | None:
-    """The run folder that these paths are, if they are one: with --format auto a folder is one unless it holds
-    other tools' logs."""
+    """The run folder that the paths name, or None if they name tables or logs. With --format auto, any folder is a
+    run folder unless it holds other tools' logs."""
     from unwaver.logs import is_log_folder
 
     for path in paths:
@@ -151,8 +151,8 @@ def load_run(
     review: Path | str | None = None,
     agree: Sequence[str] = (),
 ) -> Loaded:
-    """A run folder; perhaps without the variants that a person has called wrong, compared by other agreements, or
-    with answers that were cut."""
+    """The answers of a run folder, tabulated again. `review` removes variants that a person judged wrong, `agree`
+    replaces the agreements of the run, `cut` its treatment of cut answers."""
     from unwaver.engine.road import Evidence, rated
 
     record = stored.read_run(place)
@@ -182,7 +182,7 @@ def _task_and_template(name: str) -> tuple[str, str]:
 
 
 def _said(linked: Sequence[Asked], models: int, store: Store) -> list[Answers]:
-    """What each model under test has answered, and, last, what all others have."""
+    """The answers of each model under test, followed by those of all other models together."""
     keys: list[dict[tuple[str, int], str]] = [{} for _ in range(models + 1)]
     for number, item, replicate, key in linked:
         keys[min(number, models)][item, replicate] = key
@@ -202,7 +202,7 @@ def _tested(record: Mapping[str, Any], said: Sequence[Answers], seen: Mapping[st
 
 
 def _agreements(agree: Sequence[str], config: Config, groups: Sequence[Group], place: Path) -> list[Agreement]:
-    """Those that are asked for, or else those of the run."""
+    """The agreements given to the command, or else those of the run."""
     from unwaver.agree.comparison import check_same_question, chosen
 
     found = chosen(agree or config.agree, groups)
@@ -218,7 +218,7 @@ def _scorers(config: Config) -> list[Any]:
 
 
 def _reading(answers: Answers, place: Path) -> Consult:
-    """What models said when the run compared and rated answers; an agreement that was not asked is refused."""
+    """A `consult` for the road that reads stored replies; it refuses an agreement that the run did not ask."""
 
     def consult(enquiry: Enquiry) -> Answers:
         was_asked = any((name, 0) in answers for name in enquiry.requests)
@@ -231,7 +231,7 @@ def _reading(answers: Answers, place: Path) -> Consult:
 
 
 def _failures(linked: Sequence[Asked], record: Mapping[str, Any], config: Config, store: Store) -> list[Reason]:
-    """Why calls failed. Of the writer only the record of the run tells: what it wrote are no items."""
+    """The reasons of failed calls. Those of the writer come from run.json, because its requests are not items."""
     return [
         *grouped(of_folder(linked, asked_by_number(record, config), store)),
         *(reason for reason in from_records(record.get("failures")) if reason.role == "writer"),
@@ -247,7 +247,7 @@ def failed_calls(place: Path) -> list[Failed]:
 
 
 def asked_by_number(record: Mapping[str, Any], config: Config) -> list[tuple[Role, str]]:
-    """Who was asked, in the order in which the store counts them: see engine.recording."""
+    """Role and name of each model that was asked, in the order of their numbers in the store (engine.recording)."""
     from unwaver.agree.comparison import parse_agreements
     from unwaver.agree.scorers import parse_scorers
 
@@ -266,7 +266,7 @@ def _without(
     words: Words,
     config: Config,
 ) -> list[Group]:
-    """The groups without what a person has called wrong. Variants that were not needed stay out: nobody asked."""
+    """The groups without variants that a person judged wrong, and without spare variants that were never asked."""
     from unwaver.answers.table import reader
     from unwaver.groups.review import counting, read_sheet, reviewed, unknown_ids
 

@@ -1,5 +1,5 @@
-"""The first step of a run: choose the groups, open the models, plan what to ask, and check all of it. Nothing is
-asked and nothing is written yet, so whatever is wrong is said before it costs anything.
+"""The first step of a run: choose the groups, open the models, plan the requests, and check all of it. This step
+sends no request and writes no file, so errors are reported before they cost anything.
 
     prepare -> Prepared -> ask -> Asked -> score -> Outcome        (unwaver.engine.runs)
 """
@@ -40,8 +40,8 @@ _INPUTS = (
 
 @dataclass(frozen=True)
 class Chosen:
-    """The groups of a run as they are known before anything is asked. `review` is what a person has said of their
-    variants: id -> right or wrong."""
+    """The groups of a run, as known before the first request. `review` holds a person's verdicts on variants, from
+    a review sheet: id of the variant -> right or wrong."""
 
     selection: Selection
     groups: Sequence[Group]
@@ -50,7 +50,8 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run that can begin. Plans of `panel` and `writer` grow while variants are written; all else stays."""
+    """A run that is ready to start. Everything is fixed, except that the plans of `panel` (the models under test
+    and the certifiers) and `writer` grow while a model writes variants."""
 
     config: Config
     console: Console
@@ -82,12 +83,12 @@ class Prepared:
 
     @cached_property
     def models(self) -> list[Model]:
-        """Those under test."""
+        """The models under test."""
         return [respondent.model for respondent in self.panel.tested]
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the models under test, told apart where two are alike."""
+        """Names of the models under test; two equal names get the --model option: "gpt (openai/gpt)"."""
         names = [model.name for model in self.models]
         methods = [self.method_of(model) for model in self.models]
         alike = Counter(zip(names, methods, strict=True))
@@ -98,7 +99,7 @@ class Prepared:
         ]
 
     def method_of(self, model: Model) -> str:
-        """How a model answers, in words: "logprob, 4-shot"."""
+        """How a model answers, as shown to the user: "logprob, 4-shot"."""
         parts = [model.method]
         if way := Parts(model).decoding:
             parts.append(way)
@@ -109,7 +110,7 @@ class Prepared:
         return ", ".join(parts)
 
     def writes(self, model: Model) -> str | None:
-        """The method of free text, where it is another."""
+        """The method for free text, or None if it is the same as for labels."""
         twin = Parts(model).free_text
         return None if twin is None else self.method_of(twin)
 
@@ -128,7 +129,8 @@ class Prepared:
 
 
 def prepare(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Prepared:
-    """Everything that a run needs; `models` are those of the configuration, or objects."""
+    """Check the configuration and open everything that a run needs; `models` replaces those of the configuration
+    and may hold objects."""
     check_place(config)
     given = models or config.models
     if not given:
@@ -184,7 +186,7 @@ def budget_of(config: Config) -> Budget:
 
 
 def choose(config: Config, console: Console) -> Chosen:
-    """The groups that the configuration selects, without variants that a person has called wrong."""
+    """The groups that the configuration selects, without variants that a person judged wrong."""
     selection = select(
         config.suites, _suite_options(config, console), limit=config.limit, sample=config.sample, seed=config.seed
     )
@@ -221,7 +223,7 @@ def _suite_options(config: Config, console: Console) -> dict[str, Any]:
 
 
 def reviewed(groups: Sequence[Group], verdicts: Mapping[str, bool], config: Config) -> Sequence[Group]:
-    """The groups with what a person has said of their variants, and with the share of wrong ones to allow for."""
+    """The groups after a review: without wrong variants, and with the assumed share of wrong ones (--epsilon)."""
     if verdicts:
         from unwaver.groups import review
 
@@ -232,7 +234,7 @@ def reviewed(groups: Sequence[Group], verdicts: Mapping[str, bool], config: Conf
 
 
 def _in_order(config: Config, groups: Sequence[Group]) -> Sequence[Group]:
-    """With --until in random order: a budget may end a wave, and what was asked of it must be random, too."""
+    """With --until, in random order: if a budget ends the run early, those asked so far must be random too."""
     if not config.until:
         return groups
     from unwaver.asking.until import by_case, in_order
@@ -286,7 +288,7 @@ def _writer(config: Config) -> Respondent | None:
 
 
 def _until(prepared: Prepared) -> Until | None:
-    """Who asks no more than a verdict needs; refused where that cannot be."""
+    """What asks only until the verdict of --until is certain; None without --until."""
     config = prepared.config
     if config.until is None:
         return None

@@ -1,5 +1,5 @@
-"""What a run writes into its folder, and when. An earlier run in the folder is replaced only when the first new
-answer has come: a command that cannot reach its server or is interrupted before that leaves it as it was."""
+"""What a run writes to its folder, and when. It replaces an earlier run only after the first new answer: a command
+that cannot reach its server, or is interrupted before that, leaves the folder as it was."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from unwaver.types import Group, Model
 
 
 class Recording:
-    """The folder of a run that is under way. `consulted` are those who have compared or rated answers so far."""
+    """Writes the folder of a run as it goes on. `consulted` are those that compared or rated answers so far."""
 
     def __init__(self, prepared: Prepared, place: Path, own: Store, spent: Spent):
         self.has_begun = False
@@ -50,11 +50,11 @@ class Recording:
 
     @property
     def everyone(self) -> list[Respondent]:
-        """Who has been asked, in the order in which the store counts them."""
+        """The models that have been asked, in the order of their numbers in the store."""
         return [*self._prepared.panel.everyone, *(respondent for _, respondent in self.consulted)]
 
     def begin(self) -> None:
-        """The first answer of a run is there, or of a model that compares answers."""
+        """Called at the first answer of the run, and at the first answer of each model that compares answers."""
         if self.has_begun and len(self.everyone) == self._linked[0]:
             return
         if not self.has_begun:
@@ -66,7 +66,7 @@ class Recording:
             self._write_asked()
 
     def link(self) -> None:
-        """Say which answers belong to which items, if that is not yet said."""
+        """Store which answers belong to which items, unless it is stored already."""
         everyone = self.everyone
         planned = len(everyone), sum(len(respondent.plan.keys) for respondent in everyone)
         if planned != self._linked:
@@ -78,7 +78,7 @@ class Recording:
     def asked(
         self, asked: Asked, seen: Mapping[str, list[str]], audit: Sequence[Mapping[str, Any]] | None
     ) -> None:
-        """Everything was asked: write what is known now, or when the recording begins."""
+        """Called when everything was asked: write what is known now, or later when the recording begins."""
         if self.has_begun and asked.groups is not self._groups:
             self.guard(lambda: self._rewrite(asked.groups))
         self._groups, self._seen, self._audit = asked.groups, seen, audit
@@ -94,8 +94,8 @@ class Recording:
             folder.write_audit(self._place, self._audit)
 
     def end(self, shared: Store | None) -> None:
-        """Link what came since (variants that were written, answers that were compared), and copy the answers from
-        a shared store."""
+        """Link what was added since (written variants, compared answers), and copy the answers from a shared
+        store."""
         if not self.has_begun:
             return
         self.guard(self.link)
@@ -106,7 +106,7 @@ class Recording:
             self.guard(lambda: self._own.copy_from(shared, keys))
 
     def finish(self, came_of_it: Mapping[str, Any]) -> dict[str, Any]:
-        """The record of the run, with what came of it."""
+        """The content of run.json, with the outcome of the run."""
         record = record_of(self._prepared, self._groups, self._groups_hash)
         return {**record, **came_of_it, "asking": self._asking()}
 
@@ -129,7 +129,7 @@ class Recording:
         }
 
     def guard(self, write: Callable[[], object]) -> None:
-        """Where the disk is full, answers are safe and scores are shown all the same."""
+        """If the disk is full, do not fail: answers are safe, and the scores can still be shown."""
         try:
             write()
         except StoreFull as full:
@@ -137,7 +137,7 @@ class Recording:
 
 
 def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | None) -> dict[str, Any]:
-    """What run.json holds: enough to repeat the run and to score it without the model."""
+    """The content of run.json: enough to repeat the run, and to score it without the model."""
     config, writer = prepared.config, prepared.writer
     forms = {f"{task}/{name}": form for (task, name), form in prepared.renderer.forms(groups).items()}
     return {
@@ -162,7 +162,7 @@ def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | No
 
 
 def _notes(prepared: Prepared, groups: Sequence[Group]) -> dict[str, list[str]]:
-    """What a reader must know: of how the groups were made, and of repeats that are none."""
+    """Notes for the reader: how the groups were made, and replicates that are identical by construction."""
     notes, replicates = dict(prepared.chosen.selection.notes), prepared.config.replicates
     if replicates > 1:
         for name, model in zip(prepared.names, prepared.models, strict=True):

@@ -1,8 +1,8 @@
 """The road from answers to scores: groups and answers -> table -> compared -> rated -> scored.
 
-There is no other: a run takes it with the answers it has just got, and everything that reads a run folder takes it
-with those it finds there. They differ in one argument, `consult`: a model that compares or rates answers is asked,
-or what it said is read.
+Every command that scores takes it: a run with the answers it has just received, all others with the answers of a
+run folder. They differ in one argument, `consult`, which gets the replies of models that compare or rate free
+text: a run asks these models, the others read their stored replies.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Words = Mapping[tuple[str, str], Sequence[str]]
 
 @dataclass(frozen=True)
 class Tested:
-    """A model under test, and what it and the certifiers of variants have answered.
+    """A model under test, with its answers and those of the certifiers of variants.
 
-    `writes` is the method of free text, where that is another. `seen` are groups that the model was trained on.
-    `groups` are its own where a review has taken variants out.
+    `writes` is the method for free text, if it differs from `method`. `seen` are ids of groups that the model was
+    trained on. `groups` replaces the groups of the evidence if a review removed variants for this model.
     """
 
     name: str
@@ -48,23 +48,23 @@ class Tested:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that scores depend on."""
+    """Everything that the scores depend on: the same evidence always gives the same scores."""
 
     config: Config
     groups: Sequence[Group]
-    words: Words  # what a language model writes for the labels, by task and template
+    words: Words  # the words that stand for the labels in a prompt, by task and template
     tested: Sequence[Tested]
     agreements: Sequence[Agreement] = ()
     scorers: Sequence[Scorer] = ()
-    until: Mapping[str, Any] | None = None  # what was left out because a verdict was certain
+    until: Mapping[str, Any] | None = None  # what --until did not ask because the verdict was certain
 
 
 @dataclass(frozen=True)
 class Rated:
-    """The table: one frame for each model under test, with what agreements and scorers say in columns."""
+    """The table: one frame per model under test, with the values of agreements and scorers as columns."""
 
     frames: list[pl.DataFrame]
-    agreements: list[dict[str, Any]]  # a summary of each
+    agreements: list[dict[str, Any]]  # one summary per agreement, for run.json
     scorers: list[dict[str, Any]]
 
     @cached_property
@@ -73,7 +73,7 @@ class Rated:
 
 
 def rated(evidence: Evidence, consult: Consult, console: Console | None = None) -> Rated:
-    """From answers to the table that is scored."""
+    """The table that is scored: `tabulated`, then `compared`, then `judged_right`."""
     frames, agreements = compared(tabulated(evidence), evidence, consult, console or Console())
     frames, scorers = judged_right(frames, evidence, consult)
     return Rated(frames, agreements, scorers)
@@ -84,7 +84,7 @@ def scored(table: pl.DataFrame, config: Config) -> list[Score]:
 
 
 def tabulated(evidence: Evidence) -> list[pl.DataFrame]:
-    """One row for each answer, a frame for each model."""
+    """One frame per model, with one row per answer."""
     return [_frame(evidence, number, tested) for number, tested in enumerate(evidence.tested)]
 
 
@@ -110,7 +110,7 @@ def _frame(evidence: Evidence, number: int, tested: Tested) -> pl.DataFrame:
 
 
 def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:
-    """Groups that the model was trained on are a kind of their own: symmetric -> symmetric_seen."""
+    """Give groups that the model was trained on a kind of their own: symmetric -> symmetric_seen."""
     if not seen:
         return frame
     apart = pl.col("group").is_in(list(seen))
@@ -120,7 +120,7 @@ def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:
 def compared(
     frames: list[pl.DataFrame], evidence: Evidence, consult: Consult, console: Console
 ) -> tuple[list[pl.DataFrame], list[dict[str, Any]]]:
-    """The frames with how far free answers agree, by each agreement, and a summary of each."""
+    """Add the values of each agreement of free text to the frames; also return a summary per agreement."""
     summaries: list[dict[str, Any]] = []
     for agreement in evidence.agreements:
         from unwaver.agree.comparison import Comparison
@@ -135,7 +135,7 @@ def compared(
 def judged_right(
     frames: list[pl.DataFrame], evidence: Evidence, consult: Consult
 ) -> tuple[list[pl.DataFrame], list[dict[str, Any]]]:
-    """The frames with whether free answers are right, by each scorer, and a summary of each."""
+    """Add whether free-text answers are right, by each scorer; also return a summary per scorer."""
     summaries: list[dict[str, Any]] = []
     for scorer in evidence.scorers:
         from unwaver.agree.scorers import Rating

@@ -1,4 +1,4 @@
-"""A run in three steps: prepare, ask, score. `run` is what the command line calls, too."""
+"""A run in three steps: prepare, ask, score. Start reading at `go`; `run` is the public function around it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that has ended: its scores, and what they were computed from."""
+    """A finished run: its scores, and the table and groups that they were computed from."""
 
     result: Result
     frame: pl.DataFrame
@@ -54,7 +54,7 @@ def run(suites: str | Sequence[str], model: str | Model | Sequence[str | Model],
 
 
 def go(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Outcome:
-    """All three steps: prepare what is to be asked, ask it, score the answers."""
+    """All three steps: `prepare` plans the requests, `ask` sends them, `rated` and `scored` score the answers."""
     prepared = prepare(config, console, models)
     with closing(prepared):
         _warn(prepared)
@@ -91,7 +91,7 @@ def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
 def _score(
     evidence: Evidence, table: Rated, record: Mapping[str, Any], place: Path, recording: Recording
 ) -> Outcome:
-    """The scores, written as far as the disk allows and shown in any case."""
+    """Compute the scores and write them. If the disk is full, return them all the same."""
     result = Result(scored(table.frame, evidence.config), shown_record(record, evidence.config, place), place)
     if recording.has_begun:
         try:
@@ -105,7 +105,7 @@ def _score(
 def _certification(
     prepared: Prepared, asked: Asked, store: Store
 ) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]]]:
-    """What became of every candidate, and a summary; None and [] where no variant had to be certified."""
+    """The decision on every candidate, and a summary; None and [] if no variant had to be certified."""
     if not any(has_candidates(group) for group in asked.groups):
         return None, []
     from unwaver.engine.certification import certification
@@ -114,7 +114,7 @@ def _certification(
 
 
 def evidence_of(prepared: Prepared, asked: Asked, store: Store) -> Evidence:
-    """What the scores of this run depend on."""
+    """Collect what the scores of this run depend on, with the answers from the store."""
     panel, groups = prepared.panel, asked.groups
     tested = [
         Tested(
@@ -132,7 +132,7 @@ def evidence_of(prepared: Prepared, asked: Asked, store: Store) -> Evidence:
 
 
 def _asking(prepared: Prepared, asker: Asker, recording: Recording) -> Consult:
-    """Who asks the models that compare and rate answers."""
+    """A `consult` for the road that asks the models which compare and rate answers."""
     needs_texts = {agreement.name for agreement in prepared.agreements if agreement.needs_texts}
 
     def consult(enquiry: Enquiry) -> Answers:
@@ -153,8 +153,8 @@ def _asking(prepared: Prepared, asker: Asker, recording: Recording) -> Consult:
 
 @contextmanager
 def _stores(prepared: Prepared, place: Path) -> Iterator[tuple[Asker, Recording]]:
-    """Who asks, and who writes down what came of it. Answers in a shared store are copied to the run folder at
-    the end, whatever the end is."""
+    """The asker and the recording of the run folder. With a shared store (--store), its answers are copied to the
+    run folder at the end, also after an error."""
     config = prepared.config
     with ExitStack() as opened:
         own = opened.enter_context(closing(Store(place / folder.ANSWERS)))
@@ -173,7 +173,7 @@ def _stores(prepared: Prepared, place: Path) -> Iterator[tuple[Asker, Recording]
 
 @contextmanager
 def _sharing(prepared: Prepared, asker: Asker, shared: Store) -> Iterator[Asker]:
-    """The asker, working beside other processes on the store."""
+    """The asker, with claims and a ledger so that several processes can use one store."""
     from unwaver.asking.claims import claiming
     from unwaver.asking.ledger import sharing
 

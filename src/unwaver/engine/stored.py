@@ -1,4 +1,4 @@
-"""What is read from a run folder. Its files may have been cut, edited or made by hand: each is checked."""
+"""Reads the files of a run folder. They may be truncated, edited or written by hand, so each one is checked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DAMAGED = "the file was cut or edited: move it away and run the same command ag
 
 
 def read_run(place: Path) -> dict[str, Any]:
-    """The record of a run, from its folder or a run.json itself."""
+    """The content of run.json, given the run folder or the file."""
     path = place if place.is_file() or place.name == RUN else place / RUN
     if path.is_file() and not BEGINNINGS["run"].match(head(path) or b"") and path.name != RUN:
         hint = f"give the folder that `unwaver run` wrote, or the {RUN} in it"
@@ -101,7 +101,8 @@ _RUN = fields(
 
 
 def read_kept(folder: Path, groups: Iterable[Group]) -> set[str] | None:
-    """The ids of these groups without the variants that an audit says no model keeps; None where none tells."""
+    """The item ids of these groups, without variants that no model keeps according to audit.jsonl; None without
+    that file."""
     path = folder / AUDIT
     if not path.exists() or not path.stat().st_size:
         return None

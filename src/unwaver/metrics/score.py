@@ -1,4 +1,7 @@
-"""From a table of answers to scores: every metric that applies, on every block, with its interval."""
+"""From a table of answers to scores: applies every metric of the catalogue to every block of the table.
+
+table -> partition -> Block -> metric: one value per group -> Measured -> estimate: value and interval -> Score
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ Unreadable = Literal["violate", "skip"]
 
 
 def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed: int = 0) -> list[Score]:
-    """Scores of a complete table, blocks in order of appearance, the chosen reading of unreadable first."""
+    """Scores of a complete table (answers.schema). Blocks are in order of appearance. If unreadable answers can be
+    counted in two ways, the score with the chosen way (`unreadable`) comes first."""
     blocks = [block_of(part) for part in partition(frame)]
     constant = _constant_predictors(blocks)
     scores: list[Score] = []
@@ -57,8 +61,8 @@ def _scores(block: Block, unreadable: Unreadable, seed: int) -> Iterator[Score]:
 
 @dataclass(frozen=True)
 class Measured:
-    """A metric on a block: a value (or a row of statistics) for each group, NaN where it does not apply or where
-    answers are missing."""
+    """A metric applied to a block: one value (or one row of statistics) per group, NaN if the metric does not
+    apply to the group or if answers are missing. `reading` says how unreadable answers are counted."""
 
     metric: Metric
     block: Block
@@ -72,7 +76,7 @@ class Measured:
 
     @property
     def mean_of(self) -> Floats | None:
-        """One value between 0 and 1 for each group, if the metric is the mean of such."""
+        """One value between 0 and 1 per group, if the metric is the mean of such values; else None."""
         m = self.metric
         if not m.share or m.by_weight or m.known or m.of_test:
             return None
@@ -95,7 +99,7 @@ class Measured:
 
 
 def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
-    """Every metric that applies; where unreadable answers can be read in two ways, the chosen one first."""
+    """Every metric that applies. If a metric can count unreadable answers in two ways, the chosen way first."""
     readings: tuple[Unreadable, Unreadable] = ("skip", "violate") if unreadable == "skip" else ("violate", "skip")
     for metric in _metrics(block):
         if metric.of_test and block.test:
@@ -160,9 +164,9 @@ def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:
 
 
 def _bounded(score: Score, any_of: int, epsilon: float | None) -> Score:
-    """Where the value on the right variants lies, if a share epsilon of the variants is wrong.
+    """Add bounds of the value on correct variants, if a share epsilon of the variants is wrong.
 
-    0.2 with epsilon 0.1 -> [(0.2 − 0.1) / 0.9, 0.2 / 0.9]; of a group with k variants any may be the wrong one.
+    0.2 with epsilon 0.1 -> [(0.2 − 0.1) / 0.9, 0.2 / 0.9]; in a group with k variants, any of them may be wrong.
     """
     value = score.value
     if value is None or epsilon is None or not any_of:
@@ -183,7 +187,8 @@ def _column(flags: np.ndarray, values: Floats) -> np.ndarray:
 
 
 def accuracy_of(block: Block) -> float | None:
-    """Over the original items of complete groups, or all of a bucket without one; None where no gold is known."""
+    """Accuracy on the originals of complete groups, or on all items of buckets without originals; None without
+    gold."""
     known = block.complete[block.group] & ~np.isnan(block.right)
     rows = known & ~block.target
     if block.expect == "bucket" and not rows.any():
@@ -192,9 +197,9 @@ def accuracy_of(block: Block) -> float | None:
 
 
 def _constant_predictors(blocks: Sequence[Block]) -> set[tuple[str, ...]]:
-    """(model, method, suite, task) where every readable answer is one label although other labels are right too.
+    """(model, method, suite, task) of models that give one label to everything, although other labels are right.
 
-    Over all kinds of a task: a symmetric set of contradictions alone has one right answer.
+    This looks at all kinds of a task together: a symmetric set of contradictions alone has one right answer.
     """
     said: dict[tuple[str, ...], set[str]] = {}
     always_right: dict[tuple[str, ...], bool] = {}
@@ -208,8 +213,8 @@ def _constant_predictors(blocks: Sequence[Block]) -> set[tuple[str, ...]]:
 
 
 def _identical_in_buckets(block: Block) -> bool:
-    """Every bucket of several wordings got one label, though not all of them the right one: it may be that the
-    paraphrases never reached the model."""
+    """Whether each bucket with several wordings got a single label, not always the right one: the paraphrases may
+    never have reached the model."""
     if block.expect != "bucket" or block.kind.partition("_")[0] == "repeat":
         return False
     rows = block.target & block.complete[block.group]
