@@ -79,7 +79,7 @@ def _check_written(path: Path, form: str, *, inputs: Iterable[Path], force: bool
         if same(path, given):
             hint = "choose another name: the output would replace its own input"
             raise UsageError(f"{option}: this file is an input of the command", file=path, hint=hint)
-        if beginning and not ours and given.is_dir() and _is_in(path, given):
+        if beginning and not ours and given.is_dir() and _is_inside(path, given):
             raise UsageError(f"{option}: this file is part of the input {given}", file=path, hint=_ANOTHER)
     if beginning and not ours and not force:
         raise UsageError(
@@ -163,7 +163,7 @@ def _check_run_files(path: Path, option: str) -> None:
             raise UsageError(f"{option}: this file belongs to the store {store.name}", file=path, hint=_ANOTHER)
 
 
-def _is_in(path: Path, folder: Path) -> bool:
+def _is_inside(path: Path, folder: Path) -> bool:
     try:
         return path.resolve().is_relative_to(folder.resolve())
     except OSError:

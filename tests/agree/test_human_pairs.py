@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from unwaver.agree import Pair
 from unwaver.agree.comparison import check_same_question, parse_agreement
-from unwaver.agree.human_pairs import JudgedPair, JudgedPairs, _corrected, read_pairs, value_of
+from unwaver.agree.human_pairs import JudgedPair, JudgedPairs, _corrected, mean_of_directions, read_pairs
 from unwaver.answers.given import complete
 from unwaver.console import Console
 from unwaver.errors import DataError, UsageError
@@ -35,7 +35,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def values(path: Path, agreement: str) -> list[float | None]:
     judged, found = read_pairs(path), parse_agreement(agreement)
-    return [value_of(several) for several in judged.compared(found, lambda _: {}, Console())]
+    return [mean_of_directions(several) for several in judged.compared(found, lambda _: {}, Console())]
 
 
 def test_values_of_pairs(tmp_path: Path) -> None:

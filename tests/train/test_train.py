@@ -30,7 +30,7 @@ from unwaver.models.trained import in_form, read_trained
 from unwaver.tasks import built_in
 from unwaver.train import finetune
 from unwaver.train.finetune import TrainedModel, train
-from unwaver.train.rows import lines_of_test, request_of
+from unwaver.train.rows import lines_of_test, training_request
 from unwaver.train.setup import Setup
 from unwaver.types import Item
 
@@ -70,7 +70,7 @@ def trained(base: str, tables: Path, tmp_path_factory: pytest.TempPathFactory) -
 def logprobs(folder: Path, items: list[Item], task: str = "mrpc") -> np.ndarray:
     model = open_model(str(folder), device="cpu")
     found = dict(
-        pair for batch in model.answer([request_of(i, built_in()[task]) for i in items]) for pair in batch
+        pair for batch in model.answer([training_request(i, built_in()[task]) for i in items]) for pair in batch
     )
     return np.array([found[n].logprobs for n in range(len(items))])
 
@@ -375,7 +375,7 @@ def test_the_head_is_chosen_by_the_task(shared: TrainedModel) -> None:
     text = {"premise": "the man runs here 1", "hypothesis": "no man runs here 1"}
     other = Item("1", "snli", "original", text, snli.labels, ("contradiction",))
     model = open_model(str(shared.folder), device="cpu")
-    asked = [request_of(PAIRS[0], MRPC), request_of(other, snli), request_of(PAIRS[1], MRPC)]
+    asked = [training_request(PAIRS[0], MRPC), training_request(other, snli), training_request(PAIRS[1], MRPC)]
     mixed = dict(p for batch in model.answer(asked) for p in batch)
     assert [len(mixed[n].logprobs) for n in range(3)] == [2, 3, 2]
     alone = logprobs(shared.folder, [other], "snli")
@@ -387,7 +387,7 @@ def test_a_task_without_a_head(shared: TrainedModel) -> None:
     model = open_model(str(shared.folder), device="cpu")
     item = Item("0", "rte", "original", {"sentence1": "a", "sentence2": "b"}, ("entailment", "not_entailment"))
     with pytest.raises(ModelError, match="has no head for rte; it has mrpc, snli"):
-        model.check([request_of(item, built_in()["rte"])])
+        model.check([training_request(item, built_in()["rte"])])
 
 
 def test_a_damaged_folder_is_told(shared: TrainedModel, tmp_path: Path) -> None:

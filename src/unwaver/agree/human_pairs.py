@@ -88,7 +88,7 @@ class JudgedPairs:
         for pair in self.pairs:
             told = [_both_ways(pair.question, pair.a, b, agreement, values) for b in pair.b]
             known = [several for several in told if None not in several]
-            found.append(best(known, key=lambda several: value_of(several) or 0.0) if known else (None,))
+            found.append(best(known, key=lambda several: mean_of_directions(several) or 0.0) if known else (None,))
         return found
 
     def accuracies(self) -> dict[str, list[float | None]]:
@@ -104,7 +104,7 @@ class JudgedPairs:
 Directions = tuple[float | None, ...]  # of a pair: a to b and b to a, or one value where they are the same
 
 
-def value_of(several: Directions) -> float | None:
+def mean_of_directions(several: Directions) -> float | None:
     """One value a pair: the mean of its directions."""
     known = [value for value in several if value is not None]
     return sum(known) / len(known) if len(known) == len(several) else None

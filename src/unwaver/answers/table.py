@@ -40,7 +40,7 @@ def table_of(
     log-probability of each choice by its number of tokens before the greatest is taken. `writes` is the method by
     which free text came about, where it is another. `cut`: "keep" takes answers that were cut as they are.
     """
-    told = reader(answers, words, normalise, read, cut)
+    told = label_reader(answers, words, normalise, read, cut)
     rows = [
         (group, item, replicate, reading)
         for group in groups
@@ -121,7 +121,7 @@ def _right_texts(
     return found, ways
 
 
-def reader(
+def label_reader(
     answers: Mapping[tuple[str, int], Answer],
     words: Mapping[tuple[str, str], Sequence[str]],
     normalise: bool,

@@ -111,9 +111,9 @@ class Panel:
         self, tested: Respondent | None, store: Store, words: Mapping[tuple[str, str], Sequence[str]]
     ) -> list[Read]:
         """How that reads, one function for each replicate."""
-        from unwaver.answers.table import reader
+        from unwaver.answers.table import label_reader
 
-        told = reader(self.answers(tested, store), words, self._normalise, cut=self._cut)
+        told = label_reader(self.answers(tested, store), words, self._normalise, cut=self._cut)
 
         def of(replicate: int) -> Read:
             def read(item: Item) -> Reading:

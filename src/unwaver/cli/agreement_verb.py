@@ -103,7 +103,7 @@ def validate_command(
     questions.
     """
     from unwaver.agree.comparison import parse_agreements
-    from unwaver.agree.human_pairs import corrected_run, read_pairs, value_of
+    from unwaver.agree.human_pairs import corrected_run, mean_of_directions, read_pairs
     from unwaver.outputs import check_output
     from unwaver.stats.human_validity import spearman_matrix, validate
 
@@ -118,7 +118,7 @@ def validate_command(
     speak = console(quiet=False)
     consult = _asking(place, device, speak)
     told = {a.name: judged.compared(a, consult, speak) for a in agreements}
-    values = {name: [value_of(several) for several in of_pairs] for name, of_pairs in told.items()}
+    values = {name: [mean_of_directions(several) for several in of_pairs] for name, of_pairs in told.items()}
     clusters = [pair.cluster for pair in judged.pairs]
     found = {
         a.name: validate(

@@ -27,7 +27,7 @@ def suites(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
     first = incomplete.partition("/")[0]
     fitting = [name for name in registry.names("suites") if name.startswith(first)]
     opened = fitting if len(fitting) == 1 or "/" in incomplete else []
-    tree = {name: _cases(name) if name in opened else {} for name in fitting}
+    tree = {name: _tasks_and_kinds(name) if name in opened else {} for name in fitting}
     return [_files(incomplete), *map(CompletionItem, by_parts(tree, incomplete))]
 
 
@@ -96,7 +96,7 @@ def _files(incomplete: str) -> CompletionItem[str]:
     return CompletionItem(incomplete, type="file")
 
 
-def _cases(name: str) -> Parts:
+def _tasks_and_kinds(name: str) -> Parts:
     """Tasks and relations of a suite; nothing of one that cannot be opened: a shell shows no errors."""
     from unwaver import registry
 

@@ -60,17 +60,17 @@ def _described(part: str) -> dict[str, str]:
 def _list_cases(data_dir: Path | None, as_json: bool) -> None:
     described = _described("suites")
     if as_json:
-        cases = [case for name in described for case in _cases(name, data_dir)]
+        cases = [case for name in described for case in _counted_cases(name, data_dir)]
         print_json({"version": 1, "suites": cases, "about": described})
         return
     for name, about in described.items():
         click.echo(f"{name}: {about}".rstrip(": "))
-        for case in _cases(name, data_dir):  # each is shown as soon as it is counted
+        for case in _counted_cases(name, data_dir):  # each is shown as soon as it is counted
             count = f"{case['groups']:>7,} groups" if case["missing"] is None else f"      – {case['missing']}"
             click.echo(f"{case['name']:<32}{count}")
 
 
-def _cases(suite_name: str, data_dir: Path | None) -> Iterator[dict[str, object]]:
+def _counted_cases(suite_name: str, data_dir: Path | None) -> Iterator[dict[str, object]]:
     try:
         make = registry.find("suites", suite_name)
         # a suite of paraphrases that are yet to be written has a group for each item

@@ -247,7 +247,7 @@ def failed_calls(place: Path) -> list[Failed]:
 
 
 def asked_by_number(record: Mapping[str, Any], config: Config) -> list[tuple[Role, str]]:
-    """Role and name of each model that was asked, in the order of their numbers in the store (engine.recording)."""
+    """Role and name of each model that was asked, ordered as its number in the store: see engine.recording."""
     from unwaver.agree.comparison import parse_agreements
     from unwaver.agree.scorers import parse_scorers
 
@@ -267,7 +267,7 @@ def _without(
     config: Config,
 ) -> list[Group]:
     """The groups without variants that a person judged wrong, and without spare variants that were never asked."""
-    from unwaver.answers.table import reader
+    from unwaver.answers.table import label_reader
     from unwaver.groups.review import counting, read_sheet, reviewed, unknown_ids
 
     verdicts = read_sheet(Path(review))
@@ -276,5 +276,5 @@ def _without(
         raise DataError(
             f"{len(strange):,} ids of this sheet are not in this run: {strange[0]} …", file=review, hint=hint
         )
-    told = reader(answers, words, config.normalise, cut=config.cut)
+    told = label_reader(answers, words, config.normalise, cut=config.cut)
     return reviewed(counting(groups, verdicts, lambda item: told(item, 0)), verdicts)

@@ -59,7 +59,7 @@ def read(path: Path, options: TestSetOption) -> pl.DataFrame:
         rows += [row for row, _ in tests]
     frame = pl.DataFrame(rows, schema={name: SCHEMA[name] for name in _COLUMNS}, strict=False)
     constant = {"suite": "paranlu", "task": task, "kind": "paraphrase", "expect": "bucket"}
-    told = {**constant, "model": model_name(path), "method": "predictions"}
+    told = {**constant, "model": model_of_file(path), "method": "predictions"}
     frame = frame.with_columns(**{name: pl.lit(value) for name, value in told.items()})
     return complete(frame).select(list(SCHEMA))
 
@@ -67,7 +67,7 @@ def read(path: Path, options: TestSetOption) -> pl.DataFrame:
 _COLUMNS = ("group", "item", "role", "label", "gold", "probs", "weight")
 
 
-def model_name(path: Path) -> str:
+def model_of_file(path: Path) -> str:
     """snli_human_d-snli-roberta-large.json.gz -> "d-snli-roberta-large"."""
     return re.sub(rf"^(?:{'|'.join(TASKS)})_(?:human|automatic|test_set)_", "", stem(path))
 

@@ -31,8 +31,8 @@ def metrics(block: Block) -> Iterator[Metric]:
     if block.expect != "bucket" or block.trials == block.groups:
         return
     yield Metric("P_C_repeats", lambda b: _parts(b)[:, 0], reduce=lambda sums: 1 - 2 * mean(sums))
-    yield Metric("var_item", _parts, reduce=_item, share=False)
-    yield Metric("var_wording", _parts, reduce=_wording, share=False)
+    yield Metric("var_item", _parts, reduce=_var_item, share=False)
+    yield Metric("var_wording", _parts, reduce=_var_wording, share=False)
     yield Metric("var_replicate", lambda b: _parts(b)[:, 0], share=False)
     yield Metric("wording_share", _parts, reduce=_wording_share, share=False)
 
@@ -67,11 +67,11 @@ def _parts(block: Block) -> Floats:
         )
 
 
-def _wording(sums: Floats) -> Floats:
+def _var_wording(sums: Floats) -> Floats:
     return np.asarray((sums[..., 1] - sums[..., 2]) / sums[..., -1])
 
 
-def _item(sums: Floats) -> Floats:
+def _var_item(sums: Floats) -> Floats:
     n = sums[..., -1]
     with np.errstate(divide="ignore", invalid="ignore"):
         of_means = (sums[..., 5] - sums[..., 4] ** 2 / n) / (n - 1)
@@ -79,9 +79,9 @@ def _item(sums: Floats) -> Floats:
 
 
 def _wording_share(sums: Floats) -> Floats:
-    wording = _wording(sums)
+    wording = _var_wording(sums)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(wording / (_item(sums) + wording + mean(sums)))
+        return np.asarray(wording / (_var_item(sums) + wording + mean(sums)))
 
 
 def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:

@@ -52,7 +52,7 @@ class RowEncoder:
         return [*ids, self._tokenizer.eos_token_id]
 
 
-def request_of(item: Item, task: Task) -> Request:
+def training_request(item: Item, task: Task) -> Request:
     form = task.form_of(item)
     return Request(task.name, segments_of(item, form), prompt_of(item, form), item.choices, form.words)
 
@@ -60,7 +60,7 @@ def request_of(item: Item, task: Task) -> Request:
 def answered(model: Any, task: Task, items: Sequence[Item]) -> list[str]:
     """The label that the model gives to each item."""
     labels = [""] * len(items)
-    for batch in model.answer([request_of(item, task) for item in items]):
+    for batch in model.answer([training_request(item, task) for item in items]):
         for n, answer in batch:
             logs = answer.logprobs
             if any(math.isnan(x) for x in logs):
