@@ -81,8 +81,8 @@ def test_what_is_wrong_is_told(here: Any, tmp_path: Path) -> None:
         ),
         (("mrpc", *base, "--train-split", "mrpc.csv", "--recipe", "bcel"), "unknown recipe", "becel"),
         (("mrpc", *base, "--train-split", "mrpc.csv", "--form", "cal"), "unknown form", "calm"),
-        (("mrpc", "becel/mrpc", *base, "--train-split", "mrpc.csv"), "mrpc is named twice", "name each once"),
-        (("mrpc", "mrpc", *base, "--train-split", "mrpc.csv"), "mrpc is named twice", "name each once"),
+        (("mrpc", "becel/mrpc", *base, "--train-split", "mrpc.csv"), "mrpc is named twice", "name each task once"),
+        (("mrpc", "mrpc", *base, "--train-split", "mrpc.csv"), "mrpc is named twice", "name each task once"),
         (("mrpc", *base, "--train-split", "mrpc.csv", "--test-split", "mrpc.csv"), "were trained on", "a split"),
         (
             ("mrpc", *base, "--train-split", "mrpc.csv", "--device", "cuda:99"),
