@@ -112,10 +112,6 @@ class Meaning:
     verdict: Phrase | str | Callable[[Score], Phrase | str] | None = None
     verdict_of: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if self.better not in get_args(Better):
-            raise ValueError(f'{self.name} has better={self.better!r}, expected "low", "high" or ""')
-
     @property
     def is_family(self) -> bool:
         return _PLACE.search(self.name) is not None
@@ -241,6 +237,10 @@ def _of_entry(name: str) -> Sequence[Meaning]:
         return own
     if isinstance(own, Meaning) or not all(isinstance(meaning, Meaning) for meaning in own):
         raise registry.broken("metrics", name, f"has MEANINGS = {own!r:.60}, expected a tuple of unwaver.Meaning")
+    if odd := [meaning.name for meaning in own if meaning.better not in get_args(Better)]:
+        raise registry.broken(
+            "metrics", name, f'declares {odd[0]} with a wrong better, expected "low", "high" or ""'
+        )
     return [_guarded(meaning, name) for meaning in own]
 
 

@@ -50,8 +50,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run that is ready to start. Everything is fixed, except that the plans of `panel` (the models under test
-    and the certifiers) and `writer` grow while a model writes variants."""
+    """A run that is ready to start. Only the plans of `panel` and `writer` grow, while a model writes variants."""
 
     config: Config
     console: Console
@@ -129,8 +128,7 @@ class Prepared:
 
 
 def prepare(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Prepared:
-    """Check the configuration and open everything that a run needs; `models` replaces those of the configuration
-    and may hold objects."""
+    """Check the configuration and open what a run needs; `models` replaces those of the configuration."""
     check_place(config)
     given = models or config.models
     if not given:

@@ -136,8 +136,6 @@ def check_sheet(
     strange = unknown_ids(groups, verdicts)
     if strange and len(strange) == len(verdicts):
         hint = "give the sheet that unwaver review wrote for these groups"
-        raise DataError(
-            f"this sheet has no id of these groups; its first id is {strange[0]}", file=sheet, hint=hint
-        )
+        raise DataError(f"no id of this sheet is in these groups: {strange[0]} …", file=sheet, hint=hint)
     if strange:
         say(f"{sheet}: {len(strange):,} verdicts are about variants that are not in this run")

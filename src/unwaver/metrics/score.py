@@ -1,7 +1,4 @@
-"""From a table of answers to scores: applies every metric of the catalogue to every block of the table.
-
-table -> partition -> Block -> metric: one value per group -> Measured -> estimate: value and interval -> Score
-"""
+"""From a table of answers to scores: applies every metric of the catalogue to every block of the table."""
 
 from __future__ import annotations
 
@@ -25,8 +22,7 @@ Unreadable = Literal["violate", "skip"]
 
 
 def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed: int = 0) -> list[Score]:
-    """Scores of a complete table (answers.schema). Blocks are in order of appearance. If unreadable answers can be
-    counted in two ways, the score with the chosen way (`unreadable`) comes first."""
+    """Scores of a complete table, blocks in order of appearance, the chosen count of unreadable answers first."""
     blocks = [block_of(part) for part in partition(frame)]
     constant = _constant_predictors(blocks)
     scores: list[Score] = []
@@ -187,8 +183,7 @@ def _column(flags: np.ndarray, values: Floats) -> np.ndarray:
 
 
 def accuracy_of(block: Block) -> float | None:
-    """Accuracy on the originals of complete groups, or on all items of buckets without originals; None without
-    gold."""
+    """Accuracy on originals of complete groups, or on all items of buckets without one; None without gold."""
     known = block.complete[block.group] & ~np.isnan(block.right)
     rows = known & ~block.target
     if block.expect == "bucket" and not rows.any():
