@@ -55,9 +55,7 @@ def select(
     for case in cases(names, options):
         found = _some(case, limit, sample, seed)
         if not found:
-            raise DataError(
-                f"{case.name} has no groups", hint="unwaver list suites shows how many groups each suite has"
-            )
+            raise DataError(f"{case.name} has no groups", hint="unwaver list suites shows how many each suite has")
         groups += found
         suites[id(case.suite)] = case.suite
         if said := case.suite.notes(case.task, case.kind):
