@@ -238,9 +238,7 @@ def _of_entry(name: str) -> Sequence[Meaning]:
     if isinstance(own, Meaning) or not all(isinstance(meaning, Meaning) for meaning in own):
         raise registry.broken("metrics", name, f"has MEANINGS = {own!r:.60}, expected a tuple of unwaver.Meaning")
     if odd := [meaning.name for meaning in own if meaning.better not in get_args(Better)]:
-        raise registry.broken(
-            "metrics", name, f'declares {odd[0]} with a wrong better, expected "low", "high" or ""'
-        )
+        raise registry.broken("metrics", name, f'declares {odd[0]} with better other than "low", "high" or ""')
     return [_guarded(meaning, name) for meaning in own]
 
 

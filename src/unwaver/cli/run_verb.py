@@ -291,9 +291,7 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
     config = replace(config, **{name: given[name] for name in changed if name in given})
     if is_masked(config):
         hint = "add the option with the secret again, for example --from run.json --model-arg extra=…"
-        raise UsageError(
-            "this run.json lacks a secret, which unwaver never writes to files", file=from_file, hint=hint
-        )
+        raise UsageError("this run.json lacks a secret: unwaver never writes one", file=from_file, hint=hint)
     return config
 
 
