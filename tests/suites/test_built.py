@@ -11,11 +11,11 @@ import unwaver
 from unwaver import registry
 from unwaver.asking.writing import clean
 from unwaver.config import Config
-from unwaver.engine import prepare
 from unwaver.engine.build_groups import build
 from unwaver.engine.stored import read_groups, read_groups_file
 from unwaver.errors import DataError, UnwaverError, UsageError
 from unwaver.groups.certify import Reading, standings
+from unwaver.models import helpers
 from unwaver.suites import built, own
 from unwaver.types import Answer
 
@@ -291,7 +291,7 @@ def fooled(tmp_path, monkeypatch):
     path.write_text("premise,hypothesis,label\nP one.,First one is here.,0\nP two.,Second one is here.,0\n")
 
     def call(writer, model=None, *, out="run", kind="fooling", **options):
-        monkeypatch.setattr(prepare, "open_writer", lambda config, settings: writer)
+        monkeypatch.setattr(helpers, "open_writer", lambda config, settings: writer)
         options = {"task": "snli", "variants": ("paraphrase",), "writer": "fake/random", "kind": kind, **options}
         return unwaver.run(str(path), model or Nli(), out=str(tmp_path / out), **options)
 
@@ -442,7 +442,7 @@ def test_a_folder_is_scored_as_its_run_was(pairs, tmp_path, more):
 def test_two_judges_of_one_kind_each_have_a_say(fooled, tmp_path, monkeypatch):
     """The model under test accepts everything, the other judge nothing."""
     monkeypatch.setattr(
-        prepare, "open_consulted", lambda config, name: Nli("other", wrong=("First one is here.",))
+        helpers, "open_consulted", lambda config, name, **_: Nli("other", wrong=("First one is here.",))
     )
     judges = ("entail=self", "entail=fake/random")
     result = fooled(Staged("*, indeed."), Nli("self"), k=1, tries=1, judges=judges)
@@ -455,8 +455,8 @@ def test_two_judges_of_one_kind_each_have_a_say(fooled, tmp_path, monkeypatch):
 
 def test_build_with_a_writer_and_a_judge(pairs, tmp_path, monkeypatch):
     judge = Nli("judge")
-    monkeypatch.setattr(prepare, "open_writer", lambda config, settings: Staged("*, maybe.", "*, indeed."))
-    monkeypatch.setattr(prepare, "open_consulted", lambda config, name: judge)
+    monkeypatch.setattr(helpers, "open_writer", lambda config, settings: Staged("*, maybe.", "*, indeed."))
+    monkeypatch.setattr(helpers, "open_consulted", lambda config, name, **_: judge)
     config = Config((str(pairs),), (), task="snli", variants=("paraphrase",), writer="fake/random",
                     judges=("entail=fake/random",), k=1)  # fmt: skip
     built = build(config, tmp_path / "groups.jsonl")

@@ -138,10 +138,10 @@ def test_two_models_and_their_averages(data, tmp_path):
 
 
 def test_an_independent_judge_is_asked_once_for_all_models(data, tmp_path, monkeypatch):
-    from unwaver.engine import prepare as engine
+    from unwaver.models import helpers as engine
 
     judge, models = Counting("judge"), [Counting("one"), Counting("other", word="the")]
-    monkeypatch.setattr(engine, "open_consulted", lambda config, name: judge)
+    monkeypatch.setattr(engine, "open_consulted", lambda config, name, **_: judge)
     options = {"data_dir": str(data), "limit": 100, "writer": becel(data), "judges": ("entail=fake/random",)}
     result = unwaver.run("sensitivity/snli", models, out=str(tmp_path / "r"), **options)
     assert max(judge.asked.values()) == 1
@@ -153,10 +153,10 @@ def test_an_independent_judge_is_asked_once_for_all_models(data, tmp_path, monke
 
 
 def test_a_judge_that_fails_makes_groups_fail(data, tmp_path, monkeypatch):
-    from unwaver.engine import prepare as engine
+    from unwaver.models import helpers as engine
     from unwaver.models.fake import open_model
 
-    monkeypatch.setattr(engine, "open_consulted", lambda config, name: open_model("fake/constant", fail=0.5))
+    monkeypatch.setattr(engine, "open_consulted", lambda config, name, **_: open_model("fake/constant", fail=0.5))
     options = {"data_dir": str(data), "limit": 100, "writer": becel(data), "judges": ("entail=fake/constant",)}
     result = unwaver.run("sensitivity/snli", Counting(), out=str(tmp_path / "r"), **options)
     score = result.find("r_r@1")
