@@ -77,7 +77,7 @@ def _likeness(one: str, other: str) -> float:
 
 def near(name: str, known: Iterable[str]) -> str:
     """A hint with the nearest known names: near("becl", ["becel", "calm"]) -> "did you mean becel?"."""
-    names = sorted(known)
+    names = sorted(set(known))
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         # a much worse match beside a good one is none, unless it begins alike

@@ -130,7 +130,7 @@ def test_labels_need_no_agreement() -> None:
         ("entail", "asks a model"),
         ("exact=hf/x", "asks no model"),
         ("rouge1@2", "expected a number from 0 to 1"),
-        ("bertscore=x,layers=2", "no option 'layers'"),
+        ("bertscore=x,layers=2", "has an option 'layers'"),
     ],
 )
 def test_what_cannot_be_read_is_said(text: str, said: str) -> None:
