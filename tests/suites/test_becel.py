@@ -284,7 +284,7 @@ BAD = {
     "origin no number": ("snli/transitive", (TRANSITIVE, "z|h|2|1¦x"), 2, 'found "1|x", expected i|j', "rows, from 0"),
     "negative origin": ("snli/transitive", (TRANSITIVE, "z|h|2|1¦-1"), 2, 'found "1|-1", expected i|j', "rows, from 0"),
     "origin beyond the end": ("snli/transitive", (TRANSITIVE, "z|h|2|1¦0", "z|h|2|2¦0"), 3, 'found "2|0", expected i|j with 0 ≤ i, j ≤ 1', "rows, from 0"),
-    "another edition": ("snli/transitive", (TRANSITIVE, "y|x|2|1¦0"), 2, 'column "hypothesis": found "x", expected a text of the base rows 1|0', "another edition"),
+    "another edition": ("snli/transitive", (TRANSITIVE, "y|x|2|1¦0"), 2, 'column "hypothesis": found "x", expected a text of the base rows 1|0', "is not the edition"),
     "label 4": ("snli/transitive", (TRANSITIVE, "z|h|4|1¦0"), 2, 'column "label": found "4"', "number or its name"),
 }  # fmt: skip
 
