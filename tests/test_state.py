@@ -9,7 +9,8 @@ import pytest
 
 import unwaver
 from unwaver.answers.given import complete
-from unwaver.answers.labels import is_settled, read_label
+from unwaver.answers.labels import read_label
+from unwaver.answers.running_text import is_settled
 from unwaver.answers.table import table_of
 from unwaver.answers.thoughts import is_open, without_thought
 from unwaver.errors import UsageError

@@ -11,7 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from unwaver.answers.labels import is_settled, read_labels
+from unwaver.answers.labels import read_labels
+from unwaver.answers.running_text import is_settled
 from unwaver.answers.schema import OPTIONAL, SCHEMA
 from unwaver.groups import SELF_CERTIFIED, is_plain, is_self_certified
 from unwaver.groups.certify import Reading, counted, reading_of
