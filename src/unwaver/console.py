@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console as Terminal
 
 Progress = Callable[[int], None]
 Track = Callable[[str, int], AbstractContextManager[Progress]]
@@ -24,3 +28,14 @@ class Console:
 
     say: Callable[[str], None] = silent
     track: Track = untracked
+
+
+def captured(printing: Callable[[Terminal], None], width: int = 100) -> str:
+    """What a function prints on a terminal of that width, as plain text."""
+    from io import StringIO
+
+    from rich.console import Console as Terminal
+
+    out = StringIO()
+    printing(Terminal(file=out, width=width, color_system=None))
+    return out.getvalue()

@@ -71,9 +71,10 @@ class Result(Sequence[Score]):
         yield from blocks.values()
 
     def __str__(self) -> str:
-        from unwaver.reports.terminal import as_text
+        from unwaver.console import captured
+        from unwaver.reports.terminal import print_result
 
-        return as_text(self)
+        return captured(lambda console: print_result(self, console))
 
     def _repr_html_(self) -> str:
         from unwaver.reports.terminal import rows

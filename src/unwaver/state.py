@@ -31,8 +31,10 @@ STATUSES: tuple[Status, ...] = (
 NO_ANSWER: frozenset[str] = frozenset({"cut", "refused", "failed", "not_asked", "not_needed"})
 # why a group is not scored, the first that holds; Score, Block and Check count each under its name
 MISSING = ("failed", "refused", "cut", "not_asked")
-# columns of tables: groups with at least one such answer
-COUNTS = ("unreadable", "cut_read", "cut", "refused", "failed", "not_asked", "truncated")
+# columns of tables, where any group has such an answer; the first two are why fooling rates do not apply
+COUNTS = (
+    "answered_wrong", "too_few", "unreadable", "cut_read", "cut", "refused", "failed", "not_asked", "truncated",
+)  # fmt: skip
 
 # words that servers and other tools have for why a text ended, in small letters
 _CUT = {

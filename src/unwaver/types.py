@@ -171,6 +171,8 @@ class Score:
     refused: int = 0  # the service refused an answer
     cut: int = 0  # an answer ended at the token limit before it could be read
     cut_read: int = 0  # an answer ended at the token limit and was read all the same
+    answered_wrong: int = 0  # of those that do not apply to a fooling rate: the original was answered wrong
+    too_few: int = 0  # … : it has too few certified variants
 
     @property
     def missing(self) -> int:

@@ -61,10 +61,10 @@ def slow_rate(variants, changes, k):
     return sum(any(changes(variants[i]) for i in subset) for subset in subsets) / len(subsets)
 
 
-def slow(items, keep, k, strict):
+def slow(items, k, strict):
     values = []
     for gold, original, variants in items:
-        if original == gold and len(variants) >= keep:
+        if original == gold and len(variants) >= k:
             opposite = OPPOSITE[original]
             changes = (lambda v, o=opposite: v in o) if strict else (lambda v, o=original: v != o)
             values.append(slow_rate(variants, changes, k))
@@ -82,7 +82,7 @@ def test_rates_equal_the_enumeration_of_all_subsets(items, keep):
     for k in range(1, keep + 1):
         relaxed, strict = found[f"r_r@{k}", None][1], found[f"r_s@{k}", None][1]
         for rates, is_strict in ((relaxed, False), (strict, True)):
-            assert rates[~np.isnan(rates)] == pytest.approx(slow(items, keep, k, is_strict), abs=1e-12)
+            assert rates[~np.isnan(rates)] == pytest.approx(slow(items, k, is_strict), abs=1e-12)
             assert len(rates) == len(items)
         assert not (strict > relaxed + 1e-12).any()
 
@@ -96,7 +96,7 @@ def test_given_classes_part_the_items(items, keep):
         parts = {c: v for (metric, c), (_, v) in found.items() if metric == f"{name}@{keep}" and c}
         assert sum((~np.isnan(v)).sum() for v in parts.values()) == (~np.isnan(whole)).sum()
         for given_class, part in parts.items():
-            expected = slow([i for i in items if i[0] == given_class], keep, keep, name == "r_s")
+            expected = slow([i for i in items if i[0] == given_class], keep, name == "r_s")
             assert part[~np.isnan(part)] == pytest.approx(expected)
             assert part[~np.isnan(part)] == pytest.approx(whole[~np.isnan(part)])
 
@@ -106,8 +106,9 @@ def test_given_classes_part_the_items(items, keep):
 def test_per_item_rates_grow_with_k_and_end_in_any(items, keep):
     block = block_of(frame(items, keep))
     for changes in (fooling.flipped(block), fooling.opposed(block)):
-        values = [fooling.rate(block, changes, k) for k in range(1, keep + 1)]
-        assert (np.diff(np.nan_to_num(np.array(values)), axis=0) >= -1e-12).all()
+        values = np.array([fooling.rate(block, changes, k) for k in range(1, keep + 1)])
+        assert not (np.diff(values, axis=0) < -1e-12).any()
+        assert (np.diff(np.isnan(values).astype(int), axis=0) >= 0).all(), "each k rests on fewer items"
     relaxed, strict = (fooling.rate(block, c(block), keep) for c in (fooling.flipped, fooling.opposed))
     assert not (strict > relaxed + 1e-12).any()
     for n, (gold, original, variants) in enumerate(items):
@@ -126,12 +127,15 @@ def test_the_formula(m, data):
 
 def test_by_hand():
     found = scored([(E, E, [E, C]), (E, E, [E, N]), (N, N, [N, E]), (C, E, [E, E]), (C, C, [C])], keep=2)
-    assert found.find("r_r@1").value == pytest.approx(1 / 2)
+    assert found.find("r_r@1").value == pytest.approx((1 / 2 + 1 / 2 + 1 / 2 + 0) / 4)
     assert found.find("r_r@2").value == 1.0
-    assert found.find("r_s@1").value == pytest.approx((1 / 2 + 0 + 1 / 2) / 3)
+    assert found.find("r_s@1").value == pytest.approx((1 / 2 + 0 + 1 / 2 + 0) / 4)
     assert found.find("r_s@2").value == pytest.approx(2 / 3)
+    score = found.find("r_r@2")
+    assert (score.groups, score.counted, score.not_applicable) == (5, 3, 2)
+    assert (score.answered_wrong, score.too_few) == (1, 1)
     score = found.find("r_r@1")
-    assert (score.groups, score.counted, score.not_applicable) == (5, 3, 2)  # one wrong, one with too few
+    assert (score.counted, score.answered_wrong, score.too_few) == (4, 1, 0)
     assert score.better == "low"
     assert found.find("r_s@2", given=N).value == 1.0
     assert not [s for s in found if s.metric == "r_r@3"]
@@ -331,3 +335,27 @@ def test_other_kinds_have_no_fooling_rates():
 def test_a_table_without_originals_has_nothing_to_tell():
     table = frame([(E, E, [C, C]), (E, E, [C, C])], 1).filter(pl.col("role") == "variant")
     assert unwaver.score(table).find("r_r@1").value is None
+
+
+def test_the_table_says_why_items_have_no_rate():
+    items = [(E, E, [E, C]), (C, E, [E, E]), (C, C, [C])]
+    text = " ".join(str(scored(items, keep=2)).split())
+    assert "answered wrong" in text
+    assert "too few" in text
+    assert "other items for each k (1: 2, 2: 1)" in text
+    even = str(scored([(E, E, [E, C])], keep=2))
+    assert "answered wrong" not in even
+    assert "other items for each k" not in even
+
+
+def test_an_item_that_was_right_once_is_not_called_wrong():
+    parts = [frame([(E, E, [C])], 2), frame([(E, N, [C])], 2)]
+    table = pl.concat([p.with_columns(replicate=pl.lit(n, pl.Int64)) for n, p in enumerate(parts)])
+    score = unwaver.score(table).find("r_r@2")
+    assert (score.counted, score.answered_wrong, score.too_few) == (0, 0, 1)
+
+
+def test_items_without_gold_are_neither_wrong_nor_short():
+    table = frame([(E, E, [C])], 1).with_columns(gold=pl.lit(None, pl.List(pl.String)))
+    score = unwaver.score(table).find("r_r@1")
+    assert (score.not_applicable, score.answered_wrong, score.too_few) == (1, 0, 0)

@@ -3,9 +3,9 @@
     r_r@k   share of items where some of k variants changes the label (relaxed)
     r_s@k   … gives the opposite one: entailment for contradiction; for neutral any change (strict)
 
-An item with m certified variants, f of them changing: @k = 1 − C(m−f, k) / C(m, k). All k are over the same
-items: those answered right that have as many certified variants as are kept. The measures below are over every
-certified variant of an item answered right, apart for those that flipped and those that did not.
+An item with m certified variants, f of them changing: @k = 1 − C(m−f, k) / C(m, k). It applies to every item that
+was answered right and has m ≥ k, whatever number was asked for: each k rests on other items. The measures below
+are over every certified variant of an item answered right, apart for those that flipped and those that did not.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 
 from unwaver.metrics.block import Block, Bools, Metric
+from unwaver.metrics.violation import accepts
 from unwaver.stats import Floats
 from unwaver.text.distance import lexical_distance, words
 
@@ -62,13 +63,38 @@ def rate(block: Block, changes: Bools, k: int, given: str | None = None) -> Floa
     """Per group: the chance that k of its variants, drawn at random, hold one that changes the answer."""
     m = np.bincount(block.trial[pairs(block)], minlength=block.trials)
     f = np.bincount(block.trial[changes], minlength=block.trials)
-    applies = block.originals_right & (m >= (block.keep or k))
+    applies = block.originals_right & (m >= k)
     if given is not None:
         applies &= block.first_original == block.labels.index(given)
     value = np.where(applies, at(m, f, k), np.nan)
     firsts = np.zeros(len(block.group), dtype=bool)  # one row of each trial
     firsts[np.unique(block.trial, return_index=True)[1]] = True
     return block.per_group(value[block.trial], firsts)
+
+
+def left_out(block: Block, k: int, given: str | None = None) -> tuple[int, int]:
+    """How many groups have no value at k: answered wrong, too few certified variants. With a given class, of the
+    groups whose right answer it is. An original without gold is neither."""
+    wrong = np.zeros(block.trials, dtype=bool)
+    wrong[block.trial[~block.target & (block.right == 0.0)]] = True
+    right = block.originals_right.copy()
+    if given is not None:
+        of_class = np.zeros(block.trials, dtype=bool)
+        of_class[block.trial[~block.target & (accepts(block, given) == 1)]] = True
+        wrong &= of_class
+        right &= block.first_original == block.labels.index(given)
+    trial_group = np.zeros(block.trials, dtype=np.int64)
+    trial_group[block.trial] = block.group
+
+    def any_trial(trials: Bools) -> Bools:
+        return np.bincount(trial_group[trials], minlength=block.groups) > 0
+
+    valued = ~np.isnan(rate(block, flipped(block), k, given))
+    once_right = any_trial(right)
+    return (
+        int((any_trial(wrong) & ~once_right & block.complete).sum()),
+        int((once_right & ~valued & block.complete).sum()),
+    )
 
 
 def at(m: np.ndarray, f: np.ndarray, k: int) -> Floats:

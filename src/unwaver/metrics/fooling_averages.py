@@ -1,4 +1,5 @@
-"""Fooling rates of several sets or several models in one number: by evaluated items, and the plain mean beside.
+"""Fooling rates beyond one set: why items have none, and several sets or several models in one number, by
+evaluated items and with the plain mean beside.
 
 A model's average over sets has the task "average" or "average_plain"; the average of a set over models has that
 in place of the model. Rates of different k are never averaged.
@@ -12,13 +13,31 @@ from typing import Any
 
 import numpy as np
 
+from unwaver.meaning import block_key
 from unwaver.metrics.block import Block
-from unwaver.metrics.fooling import flipped, opposed, rate
+from unwaver.metrics.fooling import flipped, left_out, opposed, rate
 from unwaver.state import MISSING
 from unwaver.stats import Floats, estimate
 from unwaver.types import Score
 
 WEIGHTED, PLAIN = "average", "average_plain"
+
+
+def with_reasons(scores: Sequence[Score], blocks: Sequence[Block]) -> list[Score]:
+    """The scores, each fooling rate with how many items have none because the answer was wrong, and because they
+    have fewer than k certified variants."""
+    rated: dict[tuple[str, ...], Block] = {
+        (b.suite, b.task, b.kind, b.model, b.method): b for b in blocks if b.kind == "fooling" and b.keep
+    }
+    return [_with_reason(s, rated.get(block_key(s))) for s in scores]
+
+
+def _with_reason(score: Score, block: Block | None) -> Score:
+    name, _, k = score.metric.partition("@")
+    if block is None or name not in ("r_r", "r_s"):
+        return score
+    wrong, few = left_out(block, int(k), score.given)
+    return replace(score, answered_wrong=wrong, too_few=few)
 
 
 def averages(blocks: Sequence[Block], seed: int) -> Iterator[Score]:
@@ -37,8 +56,10 @@ def _of(blocks: Sequence[Block], seed: int, over: str) -> Iterator[Score]:
     for k in range(1, (blocks[0].keep or 0) + 1):
         for name, changes in (("r_r", flipped), ("r_s", opposed)):
             values = [_complete(rate(block, changes(block), k), block) for block in blocks]
-            yield _score(blocks, f"{name}@{k}", values, seed, over, plain=False)
-            yield _score(blocks, f"{name}@{k}", values, seed, over, plain=True)
+            why = np.sum([left_out(block, k) for block in blocks], axis=0)
+            for plain in (False, True):
+                found = _score(blocks, f"{name}@{k}", values, seed, over, plain)
+                yield replace(found, answered_wrong=int(why[0]), too_few=int(why[1]))
 
 
 def _complete(values: Floats, block: Block) -> Floats:

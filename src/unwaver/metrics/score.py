@@ -37,9 +37,9 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
             flags = (*flags, SELF_CERTIFIED)
         scores += [replace(s, flags=flags) for s in _scores(block, unreadable, seed)]
     if any(block.kind == "fooling" for block in blocks):
-        from unwaver.metrics.fooling_averages import averages
+        from unwaver.metrics.fooling_averages import averages, with_reasons
 
-        scores += averages(blocks, seed)
+        scores = [*with_reasons(scores, blocks), *averages(blocks, seed)]
     return scores
 
 

@@ -110,11 +110,11 @@ def _halves(sums: Floats) -> tuple[Floats, Floats, Floats]:
 def _label_and_accepted(block: Block) -> Floats:
     """Per group: share of each label among its conclusions, and of conclusions that accept that label."""
     rows = applies(block)
-    accepts = [block.per_group(_accepts(block, label), rows) for label in block.labels]
-    return np.hstack([_label_shares(block, rows), np.column_stack(accepts or [np.full(block.groups, np.nan)])])
+    shares = [block.per_group(accepts(block, label), rows) for label in block.labels]
+    return np.hstack([_label_shares(block, rows), np.column_stack(shares or [np.full(block.groups, np.nan)])])
 
 
-def _accepts(block: Block, label: str) -> Floats:
+def accepts(block: Block, label: str) -> Floats:
     gold = block.gold
     accepted = gold.list.contains(label) if isinstance(gold.dtype, pl.List) else gold == label
     return accepted.fill_null(False).cast(pl.Float64).to_numpy()

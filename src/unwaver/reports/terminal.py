@@ -108,10 +108,12 @@ def tables(result: Result) -> Iterator[tuple[str, Result]]:
 
 def _fitting(lines: Sequence[Sequence[str]], console: Console) -> Iterator[Table]:
     """One table; where the terminal is too narrow, a second one for the counts of what went wrong."""
-    parts = [lines]
+    parts: list[Sequence[Sequence[str]]] = [lines]
     if len(lines[0]) > COLUMNS and _width(_table(lines, tight=True), console) > console.width:
-        counts = [(line[0], *line[COLUMNS:]) for line in lines]  # the metrics of a relation mostly share them
-        parts = [[line[:COLUMNS] for line in lines], list(dict.fromkeys(counts))]
+        counts = list(dict.fromkeys((line[0], *line[COLUMNS:]) for line in lines))
+        if len({line[0] for line in counts}) < len(counts):  # the metrics of a relation mostly share them
+            counts = [(*line[:2], *line[COLUMNS:]) for line in lines]
+        parts = [[line[:COLUMNS] for line in lines], counts]
     return (_fitted(part, console) for part in parts)
 
 
@@ -181,13 +183,3 @@ def chances(metrics: Iterable[str]) -> list[str]:
     if len(names) < 2:
         return [f"chance: {says}." for says in names]
     return [f"chance of {', '.join(own)}: {says}." for says, own in names.items()]
-
-
-def as_text(result: Result, width: int = 100) -> str:
-    from io import StringIO
-
-    from rich.console import Console
-
-    out = StringIO()
-    print_result(result, Console(file=out, width=width, color_system=None))
-    return out.getvalue()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unwaver.meaning import Meaning, Named, Phrase
+from unwaver.meaning import Context, Meaning, Named, Phrase
 from unwaver.metrics import charts
 from unwaver.metrics.block import Block
 from unwaver.metrics.papers import SENSITIVITY
@@ -44,10 +44,13 @@ def _by_set(found: Sequence[Score], states: dict[str, str], axis: str) -> dict[s
     return charts.bars(rows, "", axis, format="~g")
 
 
+_OTHER_ITEMS = "Each k rests on the items with at least k certified paraphrases."
+
+
 def _over_k(scores: Sequence[Score]) -> Iterator[Figure]:
     for name, title, says in (
-        ("r_r", "Relaxed", "Share of right answers that some of k paraphrases changes."),
-        ("r_s", "Strict", "Share of right answers that some of k paraphrases turns into their opposite."),
+        ("r_r", "Relaxed", f"Share of right answers that some of k paraphrases changes. {_OTHER_ITEMS}"),
+        ("r_s", "Strict", f"Share of right answers that some of k paraphrases turns around. {_OTHER_ITEMS}"),
     ):
         found = charts.chosen(scores, *dict.fromkeys(s.metric for s in scores if s.metric.startswith(f"{name}@")))
         if len({s.metric for s in found}) < 2:
@@ -73,6 +76,19 @@ def _with_the_most_variants(score: Named, block: Sequence[Named]) -> bool:
     """The last k is the one of the protocol."""
     rates = [s for s in block if s.metric.startswith("r_r@") and s.given is None]
     return rates[-1] is score
+
+
+def items_by_k(context: Context) -> Iterator[str]:
+    """How many items each k rests on, below the k of the protocol."""
+    s = context.score
+    rates = [r for r in context.block if r.metric.startswith("r_r@") and r.given is None]
+    if not context.leads or s is not rates[-1] or len({r.counted for r in rates}) < 2:
+        return
+    counts = ", ".join(f"{r.metric.partition('@')[2]}: {r.counted:,}" for r in rates)
+    yield (
+        f"{s.suite}/{s.task}/{s.kind} ({s.model}): rates at k rest on right items with at least k certified "
+        f"paraphrases, other items for each k ({counts})"
+    )
 
 
 _STATES = {
@@ -114,7 +130,9 @@ _OF_PAIRS = {
     ),
 }
 
-_AT_K = "@k = 1 − C(m − f, k) / C(m, k) for an item with m paraphrases, f of them {}; mean over items"
+_AT_K = (
+    "@k = 1 − C(m − f, k) / C(m, k) for an item with m paraphrases, f of them {}; mean over right items with m ≥ k"
+)
 
 _OF_PARAPHRASES: list[Meaning] = []
 for _name, (_title, _says, _formula) in _OF_PAIRS.items():
@@ -147,6 +165,7 @@ MEANINGS = (
         leads_if=_with_the_most_variants,
         beside=("r_s@<k>", "r_r@1", "r_s@1"),
         without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
+        remark=items_by_k,
         figures=figures,
         verdict=Phrase(
             "right answer",
