@@ -191,6 +191,9 @@ DECODINGS: Section = {
 # families of metrics that are about some groups only: by what is expected of a group or by its kind, or about free
 # text. All others are tried on every group
 ABOUT_ONLY: dict[str, tuple[str, ...]] = {
+    "violation": ("same", "different", "implied"),
+    "confidence": ("same", "different", "implied"),
+    "base_split": ("base",),
     "input_format": ("reverse", "signal"),
     "paraphrastic": ("bucket",),
     "components": ("bucket",),
@@ -229,6 +232,7 @@ METRICS: Section = {
         "unwaver.metrics.confidence:metrics",
         "entropy_…, max_prob_… of consistent and inconsistent answers",
     ),
+    "base_split": ("unwaver.metrics.base_split:metrics", "macro_f1 of a whole base split"),
 }
 
 # logs of other tools, in the order in which they are tried: anything may be a table

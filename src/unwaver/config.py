@@ -47,6 +47,7 @@ class Config:
     fetch: bool = False
     additive: str = "disjoint"
     additive_cap: int | None = None
+    base_accuracy: bool = False
     task: str | None = None
     kind: str | None = None
     labels: tuple[str, ...] = ()
@@ -88,6 +89,7 @@ class Config:
         "unreadable",
         "cut",
         "fetch",
+        "base_accuracy",
         "agree",
         "scorers",
         "read",

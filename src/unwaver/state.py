@@ -31,9 +31,11 @@ STATUSES: tuple[Status, ...] = (
 NO_ANSWER: frozenset[str] = frozenset({"cut", "refused", "failed", "not_asked", "not_needed"})
 # why a group is not scored, the first that holds; Score, Block and Check count each under its name
 MISSING = ("failed", "refused", "cut", "not_asked")
-# columns of tables, where any group has such an answer; the first two are why fooling rates do not apply
+# further columns of tables, where any score has something in them
 COUNTS = (
-    "answered_wrong", "too_few", "unreadable", "cut_read", "cut", "refused", "failed", "not_asked", "truncated",
+    "base_accuracy", "base_f1",  # shares
+    "answered_wrong", "too_few",  # why fooling rates do not apply
+    "unreadable", "cut_read", "cut", "refused", "failed", "not_asked", "truncated",  # groups with such an answer
 )  # fmt: skip
 
 # words that servers and other tools have for why a text ended, in small letters

@@ -173,6 +173,8 @@ class Score:
     cut_read: int = 0  # an answer ended at the token limit and was read all the same
     answered_wrong: int = 0  # of those that do not apply to a fooling rate: the original was answered wrong
     too_few: int = 0  # … : it has too few certified variants
+    base_accuracy: float | None = None  # on the whole split that the set was made from, and its macro-averaged F1
+    base_f1: float | None = None
 
     @property
     def missing(self) -> int:
@@ -211,3 +213,4 @@ class Suite:
     examples: Callable[[str], Iterator[Item]]
     notes: Callable[[str, str], list[str]]
     tasks: Mapping[str, Any] = field(default_factory=dict)
+    base: Callable[[str, str], tuple[str, Iterator[Item]]] | None = None  # the split that a set was made from

@@ -78,6 +78,11 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
     SEED,
     ADDITIVE,
     ADDITIVE_CAP,
+    option(
+        "--base-accuracy",
+        is_flag=True,
+        help="Also ask the whole split that a set was made from, for its accuracy.",
+    ),
     option("--from", "from_file", type=PATH, metavar="FILE", help="Repeat the run described by a run.json."),
 )
 @section(

@@ -162,6 +162,10 @@ def prepare_asking(config: Config, console: Console | None, models: Sequence[str
     certifiers = _certifiers(config, chosen)
     tested = open_models(config, models)
     renderer = Renderer(chosen.selection, config)
+    if config.base_accuracy or any(suite.base for suite in chosen.selection.suites):
+        from unwaver.engine.base_splits import with_base
+
+        chosen = with_base(chosen, config, tested, renderer)
     panel = Panel(tested, certifiers, renderer, config.replicates, config.normalise, config.cut)
     for respondent in panel.certifiers:
         respondent.option = f"{option_of(respondent.known_as, config.judges)}{respondent.known_as},"

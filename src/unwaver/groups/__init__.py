@@ -26,8 +26,9 @@ KINDS: Mapping[str, Expect] = {
 SEEN_SUFFIX, SEEN_FLAG = "_seen", "seen_in_training"
 # the model that wrote a variant: as its judge, it certifies itself; and the flag of scores on such variants
 WRITER, SELF_CERTIFIED = "writer", "self_certified"
+BASE = "base"  # groups of one item each: a whole split (base_test) that other groups were made from
 # an original of which no variant could be written still counts, as not applicable; so where some are to be kept
-ALONE = ("fooling",)
+ALONE = ("fooling", BASE)
 
 
 def expect_of(kind: str) -> Expect | None:

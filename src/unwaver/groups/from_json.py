@@ -26,7 +26,11 @@ def group_from_json(
     id = _text(record, "id", f"{suite}/{task}/{kind}/{where.line}", where)
     expect = _expect(record, kind, where)
     items = record.get("items")
-    if not isinstance(items, list) or not items or (len(items) < 2 and kind not in ALONE and "keep" not in record):
+    if (
+        not isinstance(items, list)
+        or not items
+        or (len(items) < 2 and kind.partition("_")[0] not in ALONE and "keep" not in record)
+    ):
         raise where.error(
             f'"items": found {shown(items)}, expected a list of two or more',
             'write "items": [{"text": "the original"}, {"text": "the variant"}]',

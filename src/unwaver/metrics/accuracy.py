@@ -34,6 +34,7 @@ MEANINGS = (
         better="high",
         docs="docs/methods.md#accuracy-accuracy_variants",
         leads=90,
+        beside=("macro_f1",),
         without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
         verdict=Phrase("answer", "answers", "is wrong", "are wrong"),
     ),

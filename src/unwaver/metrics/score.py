@@ -12,7 +12,7 @@ import polars as pl
 from unwaver import registry
 from unwaver.answers.schema import BLOCK
 from unwaver.catalog import ABOUT_ONLY
-from unwaver.groups import SEEN_FLAG, SEEN_SUFFIX, SELF_CERTIFIED
+from unwaver.groups import BASE, SEEN_FLAG, SEEN_SUFFIX, SELF_CERTIFIED
 from unwaver.meaning import family_of
 from unwaver.metrics.block import Block, Metric, block_of
 from unwaver.stats import LEVEL, Estimate, Floats, estimate
@@ -36,10 +36,15 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
         if block.self_certified:
             flags = (*flags, SELF_CERTIFIED)
         scores += [replace(s, flags=flags) for s in _scores(block, unreadable, seed)]
-    if any(block.kind == "fooling" for block in blocks):
+    kinds = {block.kind.partition("_")[0] for block in blocks}
+    if "fooling" in kinds:
         from unwaver.metrics.fooling_averages import averages, with_reasons
 
         scores = [*with_reasons(scores, blocks), *averages(blocks, seed)]
+    if BASE in kinds:
+        from unwaver.metrics.base_split import with_base
+
+        scores = with_base(scores, blocks)
     return scores
 
 
@@ -111,7 +116,8 @@ def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
 
 
 def _metrics(block: Block) -> Iterator[Metric]:
-    about = {block.expect, block.kind.partition("_")[0], *(("free text",) if block.is_free_text else ())}
+    kind = block.kind.partition("_")[0]  # items of a base split are in no relation
+    about = {kind, *(() if kind == BASE else (block.expect,)), *(("free text",) if block.is_free_text else ())}
     for name in registry.names("metrics"):
         if about.isdisjoint(ABOUT_ONLY.get(name, about)):
             continue

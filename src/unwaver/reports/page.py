@@ -25,7 +25,7 @@ from unwaver.reports.explorer import MOST_CASES, columns
 from unwaver.reports.pictures import figures_of, inline_svg
 from unwaver.reports.remarks import remarks
 from unwaver.reports.source import Source
-from unwaver.reports.terminal import ARROW, chance_of, chances, count_title, percent, shown_scores
+from unwaver.reports.terminal import ARROW, chance_of, chances, count_cell, count_title, percent, shown_scores
 from unwaver.reports.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
 from unwaver.secrets import masked_json
@@ -237,7 +237,7 @@ def _row(source: Source, s: Score, several: bool, wide: Sequence[str]) -> Html:
         tag("td", percent(s.accuracy), class_="n", data_label="accuracy"),
         tag("td", f"{s.counted:,}", class_="n", data_label="counted"),
         tag("td", f"{s.not_applicable:,}", class_="n", data_label="not applicable"),
-        *[tag("td", f"{getattr(s, c):,}", class_="n", data_label=count_title(c)) for c in wide],
+        *[tag("td", count_cell(s, c), class_="n", data_label=count_title(c)) for c in wide],
     ]
     return tag("tr", cells)
 
@@ -275,8 +275,8 @@ def _all_scores(rows: Sequence[tuple[Source, Score]]) -> Html:
             *(_number(x) for x in (s.value, s.low, s.high)),
         ]
         cells += [methods.interval_words(s, methods.seed_of(source)), _number(s.accuracy)]
-        counts = (s.groups, s.counted, s.not_applicable, *(getattr(s, c) for c in COUNTS))
-        cells += [f"{n:,}" for n in counts]
+        cells += [f"{n:,}" for n in (s.groups, s.counted, s.not_applicable)]
+        cells += [count_cell(s, c) for c in COUNTS]
         body.append(tag("tr", [tag("td", cell) for cell in cells]))
     note = f"The first {MOST_SCORES:,} are shown; scores.json has all." if len(rows) > MOST_SCORES else ""
     return tag("div", tag("table", tag("thead", header), tag("tbody", body)), tag("p", note), class_="wide")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from unwaver.reports.source import Source
-from unwaver.reports.terminal import ARROW, chance_of, count_title, percent, shown_scores
+from unwaver.reports.terminal import ARROW, chance_of, count_cell, count_title, percent, shown_scores
 from unwaver.state import COUNTS
 from unwaver.text.shown import safe
 from unwaver.text.spreadsheet import guarded
@@ -84,7 +84,7 @@ def _rows(sources: Sequence[Source]) -> list[list[str]]:
     found = [(source, s) for source in sources for s in shown_scores(source.result)]
     further = [c for c in COUNTS if c != "unreadable" and any(getattr(s, c) for _, s in found)]
     names = [*_NAMES, *(count_title(c) for c in further)]
-    return [names, *([*_row(source, s), *(f"{getattr(s, c):,}" for c in further)] for source, s in found)]
+    return [names, *([*_row(source, s), *(count_cell(s, c) for c in further)] for source, s in found)]
 
 
 def _row(source: Source, s: Score) -> list[str]:

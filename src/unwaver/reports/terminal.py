@@ -22,6 +22,7 @@ COLUMNS = 8  # of the short table, before the counts of what went wrong
 # columns of words
 LEFT = ("relation", "metric", "model", "agreement", "part", "side", "id", "flags", "bar", "verdict", "is")
 MOST_TITLES = 4  # of metrics beside the leading ones, in the legend
+_TITLES = {"cut_read": "cut, read", "base_accuracy": "base acc.", "base_f1": "base F1"}
 ARROW = {"low": " ↓", "high": " ↑", "": ""}
 
 
@@ -30,7 +31,7 @@ def rows(result: Result) -> list[list[str]]:
     scores = shown_scores(result)
     wide = _optional_columns(scores)
     header = ["relation", "metric", "%", "95 % interval", "chance", "acc.", "groups", "n/a"]
-    body = [_row(s, result) + [f"{getattr(s, c):,}" for c in wide] for s in scores]
+    body = [_row(s, result) + [count_cell(s, c) for c in wide] for s in scores]
     return [header + [count_title(c) for c in wide], *body]
 
 
@@ -55,7 +56,12 @@ def _optional_columns(scores: Sequence[Score]) -> list[str]:
 
 def count_title(name: str) -> str:
     """cut_read -> "cut, read", not_asked -> "not asked"."""
-    return name.replace("cut_read", "cut, read").replace("_", " ")
+    return _TITLES.get(name) or name.replace("_", " ")
+
+
+def count_cell(s: Score, name: str) -> str:
+    value = getattr(s, name)
+    return f"{value:,}" if isinstance(value, int) else percent(value)
 
 
 def _row(s: Score, result: Result) -> list[str]:

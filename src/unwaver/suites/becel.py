@@ -54,6 +54,14 @@ _BASE = {
     "ag_news": "test",
 }
 _TRANSITIVE_BASE = {"snli": "test", "wic": "train"}
+_SYMMETRIC_BASE = {"snli": "test", "rte": "train", "mrpc": "train", "wic": "train"}
+
+
+def base_of(task: str, kind: str) -> str:
+    """The split that a set was made from: base_of("rte", "symmetric") -> "train"."""
+    relation = kind.partition("_")[0]
+    return {"transitive": _TRANSITIVE_BASE, "symmetric": _SYMMETRIC_BASE}.get(relation, _BASE)[task]
+
 
 Read = Callable[[str, str, tuple[str, ...]], list[Row]]  # task, file, required columns
 _Plan = Mapping[str, Any]  # options of the additive builder
@@ -93,7 +101,12 @@ def suite(
         check_case("becel", CASES, task, kind)
         return _notes(built_in()[task], kind, read, files, plan)
 
-    return Suite("becel", CASES, groups, examples, notes)
+    def base(task: str, kind: str) -> tuple[str, Iterator[Item]]:
+        split = base_of(task, kind)
+        rows = read(task, split, (*built_in()[task].fields, "label"))
+        return split, (_original(built_in()[task], str(n), row) for n, row in enumerate(rows))
+
+    return Suite("becel", CASES, groups, examples, notes, base=base)
 
 
 def _groups(task: Task, kind: str, read: Read, files: Library, plan: _Plan) -> Iterable[Group]:
