@@ -65,6 +65,21 @@ def nli_model() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def llama_cpp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real llama.cpp server, one for all workers of a test run."""
+    import llama_cpp
+
+    if reason := llama_cpp.why_not():
+        pytest.skip(reason)
+    base = tmp_path_factory.getbasetemp()
+    try:
+        with llama_cpp.shared((base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "llama") as url:
+            yield url
+    except llama_cpp.NoServer as e:
+        pytest.skip(str(e))
+
+
 @pytest.fixture(autouse=True)
 def no_secrets_left() -> Iterator[None]:
     """What one test gave as a key is no secret to the next."""
