@@ -12,7 +12,7 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "torture"
 
 
-@pytest.mark.parametrize("attack", ["intervals"])
+@pytest.mark.parametrize("attack", ["intervals", "money"])
 def test_short_form(attack: str) -> None:
     done = subprocess.run(
         [sys.executable, str(FOLDER / f"{attack}.py"), "--short"], capture_output=True, text=True, timeout=600

@@ -77,6 +77,7 @@ class Config:
     max_cost: float | None = None
     price_in: float | None = None
     price_out: float | None = None
+    pilot: int | None = None
 
     PLACE = (
         "device",
@@ -86,6 +87,7 @@ class Config:
         "max_cost",
         "price_in",
         "price_out",
+        "pilot",
         "unreadable",
         "cut",
         "fetch",
@@ -109,6 +111,10 @@ class Config:
     def id(self) -> str:
         """A hash of what decides the answers: the same command finds the same folder and goes on there."""
         settings = {k: v for k, v in asdict(self).items() if k not in self.PLACE}
+        if any("price_" in text for texts in named_models(self).values() for text in texts):
+            from unwaver.named_models import without_prices
+
+            settings = without_prices(settings)
         return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
     @property
@@ -158,7 +164,7 @@ def _check_config(c: Config) -> None:
 
 
 def _check_numbers(c: Config) -> None:
-    for name in ("limit", "sample", "max_calls", "additive_cap", "k", "tries"):
+    for name in ("limit", "sample", "max_calls", "additive_cap", "k", "tries", "pilot"):
         value = getattr(c, name)
         if value is not None and value < 1:
             raise UsageError(

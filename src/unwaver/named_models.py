@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unwaver.errors import UnwaverError, UsageError
 
@@ -99,6 +99,27 @@ def resolve_names(config: Config) -> None:
             object.__setattr__(config, name, resolved(given, option))
         elif given:
             object.__setattr__(config, name, tuple(resolved(text, option) for text in given))
+
+
+PRICES = ("price_in", "price_out", "price_cached")
+
+
+def without_prices(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides the answers: "openai/m,price_in=3,seed=1" -> "openai/m,seed=1", wherever a model is named."""
+
+    def plain(text: str) -> str:
+        if "price_" not in text:
+            return text
+        name, options = pieces(text)
+        return str(Named(name, {key: value for key, value in options.items() if key not in PRICES}))
+
+    found = dict(settings)
+    for name in _NAMING.keys() & settings.keys():
+        if value := settings[name]:
+            found[name] = plain(value) if isinstance(value, str) else tuple(map(plain, value))
+    for name in ("model_args", "writer_args"):
+        found[name] = {key: value for key, value in settings[name].items() if key not in PRICES}
+    return found
 
 
 def renamed(error: UnwaverError, written: str) -> UnwaverError:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from unwaver.asking import prices
-from unwaver.asking.prices import Price, is_free, known_price
+from unwaver.asking.prices import OWN, Price, is_free, known_price
 from unwaver.asking.purse import Budget
+from unwaver.errors import UsageError
 from unwaver.models import fake
 from unwaver.models.openai import open_model
 from unwaver.types import Request
@@ -29,7 +30,7 @@ class Tiered:
 class Snapshot:
     def find_provider_model(self, name: str, _: None, __: None, address: str) -> tuple[str, Any]:
         known = {
-            "small": SimpleNamespace(input_mtok=0.5, output_mtok=2.0),
+            "small": SimpleNamespace(input_mtok=0.5, output_mtok=2.0, cache_read_mtok=0.05),
             "long": SimpleNamespace(
                 input_mtok=Tiered(1.0, [SimpleNamespace(start=100, price=3.0)]), output_mtok=4.0
             ),
@@ -74,6 +75,26 @@ def test_the_highest_tier_that_a_request_reaches_holds(listed: None) -> None:
     assert found is not None
     assert found.cost(100, 10) == pytest.approx((100 * 1 + 10 * 4) / 1e6)
     assert found.cost(101, 10) == pytest.approx((101 * 3 + 10 * 4) / 1e6)
+
+
+def test_cached_tokens_have_a_price_where_one_is_known(listed: None) -> None:
+    assert Price(2.0, 8.0, cached=0.5).cost(100, 10, 60) == pytest.approx((40 * 2 + 60 * 0.5 + 10 * 8) / 1e6)
+    assert Price(2.0, 8.0, cached=0.5).cost(100, 10, 900) == pytest.approx((100 * 0.5 + 10 * 8) / 1e6)
+    assert Price(2.0, 8.0).cost(100, 10, 60) == Price(2.0, 8.0).cost(100, 10)
+    tiers = ((50, 4.0, 9.0, None),)
+    assert Price(2.0, 8.0, tiers=tiers, cached=0.5).cost(100, 10, 60) == pytest.approx((100 * 4 + 10 * 9) / 1e6)
+    found = known_price(served("small"))
+    assert found is not None
+    assert found.cached == 0.05
+    assert str(found).startswith("0.5 in, 0.05 cached, 2 out per million tokens")
+
+
+def test_the_price_of_a_model_goes_before_that_of_all(listed: None) -> None:
+    own = open_model("small", base_url="http://127.0.0.1:9/v1", price_in=3.0, price_cached=1.0)
+    assert Budget().price(own) == Price(3.0, None, OWN, cached=1.0)
+    assert Budget(price_in=7.0, price_out=9.0).price(own) == Price(3.0, 9.0, OWN, cached=1.0)
+    with pytest.raises(UsageError, match="price_out is -1, expected 0 or more"):
+        open_model("small", base_url="http://127.0.0.1:9/v1", price_out=-1.0)
 
 
 def test_given_prices_win(listed: None) -> None:

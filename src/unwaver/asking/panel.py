@@ -144,7 +144,7 @@ class Panel:
                 return
         tried: set[str] = set()
         while to_certify:
-            calls = {r: keys - tried for r, keys in self._wanted(to_certify, store, words, asked).items()}
+            calls = {r: keys - tried for r, keys in self.wanted(to_certify, store, words, asked).items()}
             calls = {r: keys for r, keys in calls.items() if keys}
             if not calls:
                 return
@@ -153,7 +153,7 @@ class Panel:
                 if not put(respondent, keys):
                     return
 
-    def _wanted(
+    def wanted(
         self,
         groups: Sequence[Group],
         store: Store,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from unwaver.asking.ledger import Ledger, page
 from unwaver.models.limits import most_tokens
+from unwaver.models.parts import Parts
 from unwaver.types import Model, Request
 
 if TYPE_CHECKING:
@@ -34,14 +35,13 @@ class Budget:
     price_out: float | None = None
 
     def price(self, model: Model) -> Price | None:
-        """As given, for every model alike; else that of the model, where it is known."""
-        if self.price_in is not None or self.price_out is not None:
-            return self.given
-        if not model.identity.startswith("openai:"):
+        """As named with the model; else as given for all alike; else by a list, where that knows it."""
+        own, given = Parts(model).price, self.price_in is not None or self.price_out is not None
+        if own is None and not given and not model.identity.startswith("openai:"):
             return None
-        from unwaver.asking.prices import known_price
+        from unwaver.asking.prices import price_of
 
-        return known_price(model)
+        return price_of(model, own, self.given if given else None)
 
     @property
     def given(self) -> Price:

@@ -65,6 +65,12 @@ PRICE_IN = option(
 PRICE_OUT = option(
     "--price-out", type=float, metavar="X", help="Price of a million answer tokens. [default: genai-prices]"
 )
+PILOT = option(
+    "--pilot",
+    type=int,
+    metavar="N",
+    help="Ask N groups first, more if costs vary much, and say what all will cost. With --dry-run, ask no others.",
+)
 
 # how variants are written, certified and kept: run and build
 variant_options = together(

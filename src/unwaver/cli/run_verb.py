@@ -20,6 +20,7 @@ from unwaver.cli.options import (
     MAX_CALLS,
     MAX_COST,
     PATH,
+    PILOT,
     PRICE_IN,
     PRICE_OUT,
     QUIET,
@@ -199,6 +200,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
     option(
         "--alpha", type=float, default=0.05, show_default=True, metavar="X", help="Error probability of --until."
     ),
+    PILOT,
     MAX_CALLS,
     MAX_COST,
     PRICE_IN,

@@ -7,8 +7,9 @@ plan: the highest possible number, each with the highest possible length.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
@@ -26,7 +27,9 @@ from unwaver.console import Console
 from unwaver.engine import folder
 from unwaver.engine.asked import Asked
 from unwaver.engine.at_work import at_work
+from unwaver.engine.expected import Asks, Bill, Sample, estimate, finished
 from unwaver.engine.prepare import Prepared, check_place, choose, prepare
+from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
 from unwaver.models.decoding import LONG
 from unwaver.models.limits import most_tokens, token_limit
@@ -54,27 +57,30 @@ class Party:
     requests: dict[str, Request]
     asked: int  # with equal requests counted each time
     further: list[tuple[int, Request]] = field(default_factory=list)
+    asks: Asks = None  # whose requests depend on the groups; None where all are known
 
     @property
     def more(self) -> int:
         return sum(count for count, _ in self.further)
 
 
-def parties(prepared: Prepared) -> list[Party]:
-    """Everyone who would be asked, in the order in which it happens."""
+def parties(prepared: Prepared, *, bounded: bool = True) -> list[Party]:
+    """Everyone who would be asked, in the order in which it happens; `bounded`: with the most that depends on
+    answers."""
     panel = prepared.panel
     names = [*prepared.names, *(respondent.known_as for respondent in panel.certifiers)]
     found = [
-        Party("judge" if r.known_as else "model", name, r.model, dict(r.plan.requests), len(r.plan.keys))
+        Party("judge" if r.known_as else "model", name, r.model, dict(r.plan.requests), len(r.plan.keys), asks=r)
         for name, r in zip(names, panel.everyone, strict=True)
     ]
     grown = _written(prepared, found) if prepared.writer else list(prepared.groups)
     frames = _frames(prepared)
+    about = grown if bounded else []
     for agreement in prepared.agreements:
         if agreement.model:
-            found.append(_agreement(prepared, agreement, grown, frames))
+            found.append(_agreement(prepared, agreement, about, frames))
     for scorer in prepared.scorers:
-        found.append(_scorer(prepared, scorer, grown, frames))
+        found.append(_scorer(prepared, scorer, about, frames))
     return found
 
 
@@ -92,8 +98,11 @@ def _frames(prepared: Prepared) -> list[pl.DataFrame] | None:
 
 
 def check_costs(prepared: Prepared) -> None:
-    """Refuse a cost cap that cannot hold or allows nothing, before the first call."""
+    """Refuse a cost cap that cannot hold or allows nothing, before the first call, and a pilot without a use."""
     everyone, budget = parties(prepared), prepared.budget
+    if prepared.config.pilot and prepared.config.until:
+        why = "--pilot tells what all groups cost, and --until asks only as many as it needs"
+        raise UsageError(why, hint="leave one of them out")
     _check_prices(prepared, everyone)
     with stored(prepared) as store:
         for party in everyone:
@@ -110,10 +119,10 @@ def _check_prices(prepared: Prepared, everyone: Sequence[Party]) -> None:
 
     prices = [(party, prepared.budget.price(party.model)) for party in everyone]
     if not any(price for _, price in prices):
-        raise needed()
+        raise needed(what="a cost cap" if prepared.budget.max_cost is not None else "--pilot")
     for party, price in prices:
         if price is None and not is_free(party.model):
-            raise needed(party.name)
+            raise needed(party.name, "a cost cap" if prepared.budget.max_cost is not None else "--pilot")
         if price is not None and price.source != OPTIONS:
             prepared.console.say(f"{party.name}: {price}")
 
@@ -150,32 +159,60 @@ def _shown_groups(config: Config, groups: Sequence[Group], renderer: Renderer) -
     return str(place / folder.GROUPS)
 
 
-def forecast(prepared: Prepared) -> list[dict[str, Any]]:
-    """One entry for each party. Beside one that has a price, a model on this machine costs nothing."""
+def forecast(prepared: Prepared, pilot: Set[str] | None = None) -> list[dict[str, Any]]:
+    """One entry for each party. Beside one that has a price, a model on this machine costs nothing. What to expect
+    is told from the groups of a pilot, else from all that are answered."""
     from unwaver.asking.prices import is_free
 
     with stored(prepared) as store:
         everyone = parties(prepared)
-        entries = [_entry(prepared, party, store) for party in everyone]
+        sample = _sample(prepared, store, pilot) if store else None
+        entries = [_entry(prepared, party, store, sample) for party in everyone]
     if any(entry["price"] for entry in entries):
         for entry, party in zip(entries, everyone, strict=True):
             if entry["price"] is None and is_free(party.model):
-                entry.update(cost_at_most=0.0, cost_expected=0.0)
+                entry.update(cost_at_most=0.0, cost_expected=0.0, cost_margin=0.0)
     return entries
 
 
-def total(entries: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """What all of them cost together. Where nothing is known to expect from, the most is expected."""
+def _sample(prepared: Prepared, store: Store, pilot: Set[str] | None) -> Sample:
+    done = finished(prepared, store)
+    return Sample(prepared, store, done if pilot is None else done & pilot)
+
+
+def expectation(prepared: Prepared, pilot: Set[str]) -> tuple[float, float] | None:
+    """What is still to pay after a pilot, and by how much that may be off; None where it cannot be told."""
+    with stored(prepared) as store:
+        assert store is not None
+        sample, found = _sample(prepared, store, pilot), [(0.0, 0.0)]
+        for party in parties(prepared, bounded=False):
+            if prepared.budget.price(party.model):
+                known = store.answers(party.requests)
+                left = [request for key, request in party.requests.items() if key not in known]
+                cost, margin = _expected(prepared, party, left, known, sample, None)
+                if cost is None or margin is None:
+                    return None
+                found.append((cost, margin))
+    return sum(cost for cost, _ in found), sum(margin for _, margin in found)
+
+
+def total(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all of them cost together. Where nothing is known to expect from, the most is expected. Margins are
+    added: where a model writes more, a judge reads more."""
     most = [entry["cost_at_most"] for entry in entries]
     told = [entry["cost_expected"] for entry in entries]
     expected = [limit if cost is None else cost for limit, cost in zip(most, told, strict=True)]
-    return {
+    sums: dict[str, Any] = {
         "cost_at_most": None if None in most else sum(most),
         "cost_expected": None if None in expected or not any(c is not None for c in told) else sum(expected),
     }
+    margins = [entry.get("cost_margin") for entry in entries]
+    if sums["cost_expected"] and None not in margins:
+        sums["cost_margin"] = sum(margin for margin in margins if margin is not None)
+    return sums
 
 
-def _entry(prepared: Prepared, party: Party, store: Store | None) -> dict[str, Any]:
+def _entry(prepared: Prepared, party: Party, store: Store | None, sample: Sample | None) -> dict[str, Any]:
     known = store.answers(party.requests) if store else {}
     left = [request for key, request in party.requests.items() if key not in known]
     tokens, estimated = estimated_tokens(party.model, list(party.requests.values()))
@@ -184,6 +221,8 @@ def _entry(prepared: Prepared, party: Party, store: Store | None) -> dict[str, A
         estimated = ["requests", "unique_requests", "tokens"]
     budget = prepared.budget
     price = budget.price(party.model)
+    at_most = _at_most(party, left, budget) if price else None
+    expected, margin = _expected(prepared, party, left, known, sample, at_most) if price else (None, None)
     return {
         "model": party.name if party.role == "model" else f"{party.name} ({party.role})",
         "role": party.role,
@@ -193,8 +232,9 @@ def _entry(prepared: Prepared, party: Party, store: Store | None) -> dict[str, A
         "already_answered": len(known),
         "tokens": tokens,
         "price": price.record(party.model.name) if price else None,
-        "cost_at_most": _at_most(party, left, budget) if price else None,
-        "cost_expected": _expected(party, left, known, price) if price else None,
+        "cost_at_most": at_most,
+        "cost_expected": expected,
+        "cost_margin": margin,
         "estimated": estimated,
     }
 
@@ -208,8 +248,31 @@ def _at_most(party: Party, left: Iterable[Request], budget: Budget) -> float | N
     )
 
 
-def _expected(party: Party, left: Sequence[Request], known: Mapping[str, Answer], price: Price) -> float | None:
+def _expected(
+    prepared: Prepared,
+    party: Party,
+    left: Sequence[Request],
+    known: Mapping[str, Answer],
+    sample: Sample | None,
+    most: float | None,
+) -> tuple[float | None, float | None]:
+    """What is expected, and by how much that may be off; None where it cannot be told."""
+    if prepared.writer:  # what it will write is not known, so nothing is that others are asked about it
+        return _by_mean(party, left, known, prepared.budget.price(party.model)), None
+    if sample is None:
+        return None, None
+    found = estimate(prepared, party.asks, party.requests, Bill(party.model, prepared.budget, known), sample)
+    if found is None:
+        return None, None
+    margin = found.margin if math.isfinite(found.margin) else None
+    return found.value if most is None else min(found.value, most), margin
+
+
+def _by_mean(
+    party: Party, left: Sequence[Request], known: Mapping[str, Answer], price: Price | None
+) -> float | None:
     """As much for each as such requests took on average: labels and free text apart. None where none is known."""
+    assert price is not None
     usages: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
     for key, answer in known.items():
         if answer.usage is not None:
@@ -297,7 +360,7 @@ def _agreement(prepared: Prepared, agreement: Agreement, groups: Sequence[Group]
             text = _longest_text(tested.model, prepared.renderer(ways[0][0], tested.model))
             further.append((count, request_of(Pair(question, text, text))))
     plan = respondent.plan
-    return Party("agreement", agreement.name, model, dict(plan.requests), len(plan.keys), further)
+    return Party("agreement", agreement.name, model, dict(plan.requests), len(plan.keys), further, agreement)
 
 
 def _pairs(texts: int, agreement: Agreement) -> int:
@@ -321,7 +384,7 @@ def _scorer(prepared: Prepared, scorer: Scorer, groups: Sequence[Group], frames:
                 answer = Referenced(text, item.accepted, item.rejected)
                 question = "\n".join(item.fields.values())
                 further += [(count, request) for request in scorer.asks(question, answer)]
-    return Party("scorer", scorer.name, model, {}, 0, further)
+    return Party("scorer", scorer.name, model, {}, 0, further, scorer)
 
 
 def _exact(role: str, name: str, model: Model, requests: Mapping[str, Request]) -> Party:

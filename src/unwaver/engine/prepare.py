@@ -144,7 +144,7 @@ def prepare(config: Config, console: Console | None = None, models: Sequence[str
 
         prepared = with_consulted(prepared)
     prepared = replace(prepared, until=_until(prepared))
-    if config.max_cost is not None:
+    if config.max_cost is not None or config.pilot is not None:
         from unwaver.engine.forecast import check_costs
 
         check_costs(prepared)

@@ -69,7 +69,8 @@ def go(config: Config, console: Console | None = None, models: Sequence[str | Mo
 
 
 def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
-    with _stores(prepared, place) as (asker, recording):
+    with stores(prepared, place) as (asker, recording):
+        pilot = _piloted(prepared, asker) if prepared.config.pilot else {}
         asked = ask(prepared, asker)
         evidence = evidence_of(prepared, asked, asker.store)
         seen = {str(number): list(tested.seen) for number, tested in enumerate(evidence.tested)}
@@ -78,6 +79,7 @@ def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
         table = rated(evidence, _asking(prepared, asker, recording), prepared.console)
         reasons = failures(prepared, asker.store, recording.consulted)
     came_of_it = {
+        **pilot,
         **({"until": evidence.until} if evidence.until else {}),
         "certification": certified,
         "agreements": table.agreements,
@@ -86,6 +88,12 @@ def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
         "spent": asdict(asker.spent),
     }
     return _score(evidence, table, recording.finish(came_of_it), place, recording)
+
+
+def _piloted(prepared: Prepared, asker: Asker) -> dict[str, Any]:
+    from unwaver.engine.pilot import piloted
+
+    return {"pilot": piloted(prepared, asker)}
 
 
 def _score(
@@ -152,7 +160,7 @@ def _asking(prepared: Prepared, asker: Asker, recording: Recording) -> Consult:
 
 
 @contextmanager
-def _stores(prepared: Prepared, place: Path) -> Iterator[tuple[Asker, Recording]]:
+def stores(prepared: Prepared, place: Path) -> Iterator[tuple[Asker, Recording]]:
     """The asker and the recording of the run folder. With a shared store (--store), its answers are copied to the
     run folder at the end, also after an error."""
     config = prepared.config

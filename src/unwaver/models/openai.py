@@ -27,6 +27,7 @@ from unwaver.models.openai_address import Address, address_of, headers_of, key_i
 from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, scored
 from unwaver.models.openai_server import LONGEST_BODY, Server, most_tokens
 from unwaver.models.openai_shape import refuses_schema, shaped
+from unwaver.models.own_price import OwnPrice, own_price
 from unwaver.models.pace import Clock, Limits, Wait, check_limits
 from unwaver.models.parts import Meter, Tokens, way_of
 from unwaver.secrets import (
@@ -70,6 +71,7 @@ class OpenAIModel:
         self._known = False
         self._finishing = False
         self._plain = False  # the server has refused structured output
+        self.price: OwnPrice | None = None
         self.free_text = free_text  # who answers where there are no choices, by the same server
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
@@ -292,6 +294,9 @@ def open_model(
     api_version: str | None = None,
     rpm: float | None = None,
     tpm: float | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    price_cached: float | None = None,
     wait: Wait | None = None,
 ) -> OpenAIModel:
     """The model `name` of the server at `base_url` (default: OPENAI_BASE_URL, else the public API).
@@ -300,12 +305,14 @@ def open_model(
     `extra` are further fields of the request, a mapping or JSON: max_tokens=None,
     extra='{"max_completion_tokens": 200}'. `key_env` names the variable that holds the key.
     `headers` go with every request, a mapping or JSON. `api_version` is Azure's. `rpm` and `tpm` are the most
-    requests and tokens in a minute, of all that ask this address.
+    requests and tokens in a minute, of all that ask this address. `price_in`, `price_out` and `price_cached` are
+    the money for a million tokens of prompts, of answers, and of prompts in the server's cache.
     With a seed, replicate r is asked with seed + r. `stop` are strings before which a text ends, a list or one
     text with "|" between them. `wait` stands in for sleeping, in tests.
     """
     _check(name, method, concurrency, timeout, retries, key_env)
     check_limits(rpm, tpm)
+    price = own_price(price_in, price_out, price_cached)
     learn_environment()
     address = address_of(base_url, name, api_version)
     key = key_in(key_env)
@@ -335,7 +342,9 @@ def open_model(
     )
     own, free = settings(method, short), settings("generate", long)
     free_text = None if own == free else OpenAIModel(name, address.whole, server, free, concurrency, stops)
-    return OpenAIModel(name, address.whole, server, own, concurrency, stops, free_text)
+    model = OpenAIModel(name, address.whole, server, own, concurrency, stops, free_text)
+    model.price = price
+    return model
 
 
 def _check(name: str, method: str, concurrency: int, timeout: float, retries: int, key_env: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unwaver.types import Item, Model, Request
 
 if TYPE_CHECKING:
+    from unwaver.models.own_price import OwnPrice
     from unwaver.models.trained import Trained
 
 Tokens = tuple[int, int | None]  # prompt and answer; None where nothing limits the answer
@@ -82,6 +83,11 @@ class Parts:
     def free_text(self) -> Model | None:
         """The model whose method and settings answer requests without choices, where they differ."""
         return getattr(self._model, "free_text", None)
+
+    @property
+    def price(self) -> OwnPrice | None:
+        """What its tokens cost, where that was given with its name."""
+        return getattr(self._model, "price", None)
 
     @property
     def trained(self) -> Trained | None:
