@@ -59,6 +59,7 @@ PARTS = [
     "free_text",
     "meter",
     "most_tokens",
+    "price",
     "trained",
 ]
 

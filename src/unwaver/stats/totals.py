@@ -42,7 +42,7 @@ class Total:
     @property
     def margin(self) -> float:
         """What the total may be off by at a level of 95 %; infinite where that cannot be told."""
-        if self.value == 0 or self.error == 0:
+        if self.value == 0 or self.error <= 1e-12 * self.value:
             return 0.0
         if self.freedom < 1 or math.isnan(self.error):
             return math.inf
