@@ -55,6 +55,7 @@ PARTS = [
     "concurrency",
     "count_tokens",
     "decoding",
+    "dialect",
     "finish",
     "free_text",
     "meter",

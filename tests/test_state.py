@@ -130,7 +130,7 @@ def test_the_table_says_what_became_of_answers() -> None:
         Answer(text="<think>yes</think>", finish="length"),
     )
     assert frame["status"].to_list() == [
-        "answered", "cut_read", "cut", "cut", "unreadable", "refused", "failed", "cut", "cut",
+        "answered", "cut_read", "cut", "cut", "empty", "refused", "failed", "cut", "cut",
     ]  # fmt: skip
     assert frame["label"].to_list() == ["yes", "yes", *[None] * 7]
 

@@ -1,32 +1,35 @@
 """The state of an answer: the one place that decides whether something is an answer at all.
 
     failed      the call failed for good
-    refused     the service says that it gave no answer (refusal, content_filter, SAFETY …)
-    tool_call   the model called a tool and wrote nothing
+    refused     the service says that it gave no answer (content_filter, SAFETY …, or a refusal in the message)
+    tool_call   the model called a tool instead of answering (calls in the message, or tool_use … and no text)
     cut         the text ended at a token limit (length, max_tokens, model_length, MAX_TOKENS …)
     empty       nothing is written, and the model ended by itself
     unreadable  something is written, but no answer can be read from it
     whole       an answer
 
-The first that holds decides. `status_of` makes of it what the table holds: a cut answer counts (`cut_read`) if one
-label can be read from it whatever might have followed, or on request (`--cut keep`); else it is missing, like a
-call that failed.
+The first that holds decides. `status_of` makes of it what the table holds, under the same name; only a cut answer
+has two: it counts (`cut_read`) if one label can be read from it whatever might have followed, or on request
+(`--cut keep`); else it is missing, like a call that failed.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 from unwaver.types import Answer
 
 State = Literal["failed", "refused", "tool_call", "cut", "empty", "unreadable", "whole"]
-Status = Literal["answered", "cut_read", "unreadable", "cut", "refused", "failed", "not_asked", "not_needed"]
+Status = Literal[
+    "answered", "cut_read", "unreadable", "empty", "tool_call", "cut", "refused", "failed", "not_asked",
+    "not_needed",
+]  # fmt: skip
 CutMode = Literal["exclude", "keep"]
 
-STATUSES: tuple[Status, ...] = (
-    "answered", "cut_read", "unreadable", "cut", "refused", "failed", "not_asked", "not_needed",
-)  # fmt: skip
+STATUSES: tuple[Status, ...] = get_args(Status)
+# the model ended by itself, and nothing can be read: satisfies no relation, is wrong
+UNREADABLE: tuple[Status, ...] = ("unreadable", "empty", "tool_call")
 # there is no answer: it is compared with nothing, and its group is not scored
 NO_ANSWER: frozenset[str] = frozenset({"cut", "refused", "failed", "not_asked", "not_needed"})
 # why a group is not scored, the first that holds; Score, Block and Check count each under its name
@@ -35,7 +38,8 @@ MISSING = ("failed", "refused", "cut", "not_asked")
 COUNTS = (
     "base_accuracy", "base_f1",  # shares
     "answered_wrong", "too_few",  # why fooling rates do not apply
-    "unreadable", "cut_read", "cut", "refused", "failed", "not_asked", "truncated",  # groups with such an answer
+    # groups with such an answer
+    "unreadable", "empty", "tool_call", "cut_read", "cut", "refused", "failed", "not_asked", "truncated",
 )  # fmt: skip
 
 # words that servers and other tools have for why a text ended, in small letters
@@ -75,11 +79,11 @@ def state_of(answer: Answer, label: str | None) -> State:
     """
     if answer.error is not None:
         return "failed"
-    if is_refused(answer.finish):
+    if is_refused(answer.finish) or (answer.beside and answer.beside.refusal.strip()):
         return "refused"
     if answer.text is not None:  # scores of choices are never cut
         blank = not answer.text.strip()
-        if blank and word_of(answer.finish) in _TOOL_CALL:
+        if (answer.beside and answer.beside.tool_calls) or (blank and word_of(answer.finish) in _TOOL_CALL):
             return "tool_call"
         if is_cut(answer.finish):
             return "cut"
@@ -91,9 +95,9 @@ def state_of(answer: Answer, label: str | None) -> State:
 _STATUS: dict[State, Status] = {
     "failed": "failed",
     "refused": "refused",
-    "tool_call": "unreadable",
+    "tool_call": "tool_call",
     "cut": "cut",
-    "empty": "unreadable",
+    "empty": "empty",
     "unreadable": "unreadable",
     "whole": "answered",
 }
@@ -112,8 +116,3 @@ def _cut_status(label: str | None, *, settled: bool, cut: CutMode = "exclude") -
     if label is not None and (settled or cut == "keep"):
         return "cut_read"
     return "unreadable" if cut == "keep" else "cut"
-
-
-def log_status(finish: str, label: str | None, *, settled: bool = False) -> Status:
-    """Of an answer in another tool's log, which has a text: "max_tokens" -> cut, "content_filter" -> refused."""
-    return status_of(Answer(text=label or "", finish=finish), label, settled=settled)

@@ -84,6 +84,19 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """What a service sends beside the text of an answer, as it came."""
+
+    reasoning: str = ""  # thoughts before the answer
+    refusal: str = ""
+    tool_calls: str = ""  # as JSON
+    cached_tokens: int | None = None  # of the prompt tokens
+    reasoning_tokens: int | None = None  # of the completion tokens
+    served: str = ""  # the name of the model that answered
+    fingerprint: str = ""  # of the system that answered
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What came back, raw. The label is read from it later, in the table, so that a new way of reading asks
     nothing: from `text` where there is one, else the choice with the greatest log-probability."""
@@ -95,6 +108,7 @@ class Answer:
     finish: str = ""
     truncated: bool = False
     error: str | None = None
+    beside: Beside | None = None
 
 
 Batch = list[tuple[int, Answer]]
@@ -137,7 +151,8 @@ class Score:
     """One line of a report. Values are fractions, None where undefined.
 
     counted + not_applicable + failed + refused + cut + not_asked = groups, all of them numbers of groups;
-    `unreadable`, `cut_read` and `truncated` are the groups with at least one such answer.
+    `unreadable`, `cut_read` and `truncated` are the groups with at least one such answer; of the unreadable ones,
+    `empty` hold an answer without text, `tool_call` one that is a call of a tool.
     """
 
     suite: str
@@ -175,6 +190,8 @@ class Score:
     too_few: int = 0  # … : it has too few certified variants
     base_accuracy: float | None = None  # on the whole split that the set was made from, and its macro-averaged F1
     base_f1: float | None = None
+    empty: int = 0
+    tool_call: int = 0
 
     @property
     def missing(self) -> int:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,11 @@ from waiting import FOR_EVER
 
 from unwaver.answers.store import Store
 from unwaver.errors import StoreError
-from unwaver.types import Answer
+from unwaver.types import Answer, Beside
 
 floats = st.floats(allow_nan=False)
+words, counts = st.text(), st.none() | st.integers(0, 10**6)
+besides = st.builds(Beside, words, words, words, counts, counts, words, words)
 answers = st.builds(
     Answer,
     text=st.none() | st.text(),
@@ -29,6 +32,7 @@ answers = st.builds(
     usage=st.none() | st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)),
     finish=st.sampled_from(["", "stop", "length"]),
     truncated=st.booleans(),
+    beside=st.none() | besides,
 )
 
 
@@ -38,7 +42,7 @@ def test_what_goes_in_comes_out(answer: Answer) -> None:
     store.put([("k", answer)])
     found = store.answers(["k"])["k"]
     lowest = tuple(-math.inf if x == math.inf else x for x in answer.logprobs)
-    assert found == Answer(answer.text, lowest, answer.tokens, answer.usage, answer.finish, answer.truncated)
+    assert found == replace(answer, logprobs=lowest)
     store.close()
 
 
@@ -68,7 +72,7 @@ WRITER = """
     import sys
     from pathlib import Path
     from unwaver.answers.store import Store
-    from unwaver.types import Answer
+    from unwaver.types import Answer, Beside
     store = Store(Path(sys.argv[1]))
     for i in range(150):
         store.put([(f"{sys.argv[2]}-{i}-{j}", Answer(text="x")) for j in range(3)] + [(f"shared-{i}", Answer(text="s"))])

@@ -88,13 +88,14 @@ def test_the_most_tokens_of_a_server() -> None:
         model.close()
         return found
 
-    assert most(LABELS) == (9 + 64, 16)
-    assert most(TEXT) == (11 + 64, 64)
+    assert most(LABELS) == (9 + 64, 2048)
+    assert most(TEXT) == (11 + 64, 2048)
+    assert most(TEXT, thinking_budget=500)[1] == 2548
     assert most(TEXT, max_tokens=None) == (11 + 64, None)
     assert most(TEXT, max_tokens=None, extra={"max_completion_tokens": 5}) == (11 + 64, 5)
     assert most(LABELS, system="Ü")[0] == 9 + 2 + 2 * 64
     assert most(LABELS, method="logprob") == (2 * (9 + 64) + len(" yes no"), 2)
-    assert most(TEXT, method="logprob") == (11 + 64, 64), "free text is written"
+    assert most(TEXT, method="logprob") == (11 + 64, 2048), "free text is written"
     assert most(TEXT, extra={"tools": ["x" * 1000]})[0] > 1000
 
 

@@ -56,24 +56,25 @@ def own(folder: Path) -> Path:
     return path
 
 
-def test_a_thinking_model_at_the_default_limit(unwaver: Any, tmp_path: Path) -> None:
+def test_a_thinking_model_at_a_low_limit(unwaver: Any, tmp_path: Path) -> None:
     case = ("sample/snli/semantic", "--limit", 5)
+    few = ("--model-arg", "max_tokens=16")
     with served(thinks) as server:
-        done = unwaver(*command(server, *case), "--out", "r", "--json")
+        done = unwaver(*command(server, *case), *few, "--out", "r", "--json")
         assert done.returncode == 3, done.stderr
         score = tau(done)
         assert (score["value"], score["accuracy"], score["cut"], score["unreadable"]) == (None, None, 5, 0)
         assert score["counted"] + score["not_applicable"] + sum(score[c] for c in COUNTS) == score["groups"] == 5
         sent = len(server.bodies)
-        again = unwaver(*command(server, *case), "--out", "r")
+        again = unwaver(*command(server, *case), *few, "--out", "r")
         assert again.returncode == 3
         assert len(server.bodies) == sent, "the same command asks nothing"
         said = " ".join(again.stdout.split())
         assert "5 groups were not scored: an answer was cut at max_tokens=16." in said
-        assert "--model-arg max_tokens=1024" in said
+        assert "--model-arg max_tokens=2048" in said
         assert "every paraphrase" not in said
-        # another limit asks again
-        more = unwaver(*command(server, *case), "--model-arg", "max_tokens=1024", "--out", "more", "--json")
+        # another limit asks again, and the usual one is enough
+        more = unwaver(*command(server, *case), "--out", "more", "--json")
         assert more.returncode == 0, more.stderr
         assert (tau(more)["value"], tau(more)["cut"]) == (0.0, 0)
         assert len(server.bodies) == 2 * sent
@@ -103,7 +104,7 @@ def test_the_limit_of_a_service_with_another_name(unwaver: Any) -> None:
         assert done.returncode == 3
         said = " ".join(done.stdout.split())
         assert "an answer was cut at max_completion_tokens=50" in said
-        assert """--model-arg extra='{"max_completion_tokens": 1024}'""" in said
+        assert """--model-arg extra='{"max_completion_tokens": 2048}'""" in said
         sent = len(server.bodies)
         more = unwaver(*command(server, *case), *extra, 'extra={"max_completion_tokens": 1024}', "--out", "m")
         assert more.returncode == 0, more.stderr
@@ -112,19 +113,20 @@ def test_the_limit_of_a_service_with_another_name(unwaver: Any) -> None:
 
 def test_free_text_that_was_cut(unwaver: Any, tmp_path: Path) -> None:
     path = own(tmp_path)
+    few = ("--model-arg", "max_tokens=64")
     with served(rambles) as server:
-        done = unwaver(*command(server, path), "--out", "r", "--json")
+        done = unwaver(*command(server, path), *few, "--out", "r", "--json")
         assert done.returncode == 3, done.stderr
         scores = {s["metric"]: s for s in json.loads(done.stdout)["scores"]}
         assert (scores["Cons_exact"]["value"], scores["Cons_exact"]["cut"]) == (None, 6)
-        shown = unwaver(*command(server, path), "--out", "r")
+        shown = unwaver(*command(server, path), *few, "--out", "r")
         assert "an answer was cut at max_tokens=64" in " ".join(shown.stdout.split())
-        more = unwaver(*command(server, path), "--model-arg", "max_tokens=500", "--out", "more", "--json")
+        more = unwaver(*command(server, path), "--out", "more", "--json")
         assert more.returncode == 0, more.stderr
         scores = {s["metric"]: s for s in json.loads(more.stdout)["scores"]}
         assert (scores["Cons_exact"]["value"], scores["Cons_exact"]["cut"]) == (0.0, 0)
         sent = len(server.bodies)
-        kept = unwaver(*command(server, path), "--out", "r", "--cut", "keep", "--json")
+        kept = unwaver(*command(server, path), *few, "--out", "r", "--cut", "keep", "--json")
         assert kept.returncode == 0, kept.stderr
         assert len(server.bodies) == sent, "how cut answers are read asks nothing"
         scores = {s["metric"]: s for s in json.loads(kept.stdout)["scores"]}
@@ -178,7 +180,12 @@ def test_empty_text_that_ended_by_itself(unwaver: Any, tmp_path: Path) -> None:
     with served(lambda _: ("", "stop")) as server:
         done = unwaver(*command(server, "sample/snli/semantic", "--limit", 3), "--out", "labels", "--json")
         assert done.returncode == 0, done.stderr
-        assert (tau(done)["value"], tau(done)["unreadable"], tau(done)["cut"]) == (1.0, 3, 0)
+        assert (tau(done)["value"], tau(done)["unreadable"], tau(done)["empty"], tau(done)["cut"]) == (
+            1.0,
+            3,
+            3,
+            0,
+        )
         done = unwaver(*command(server, own(tmp_path)), "--out", "text", "--json")
         assert done.returncode == 0, done.stderr
         score = next(s for s in json.loads(done.stdout)["scores"] if s["metric"] == "Cons_exact")

@@ -68,7 +68,7 @@ def test_reasons_are_grouped_on_screen_in_json_in_the_report_and_by_show(unwaver
     assert f"3 calls failed: {reason['example']}" in one_line(gate.stdout)
 
 
-@pytest.mark.parametrize(("status", "sent"), [(400, 2), (500, 4), (401, 1)])
+@pytest.mark.parametrize(("status", "sent"), [(400, 3), (500, 4), (401, 1)])
 def test_a_refusal_at_the_first_contact_ends_the_run_with_the_servers_words(
     unwaver: Any, tmp_path: Path, status: int, sent: int
 ) -> None:

@@ -66,7 +66,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def capped(till: Biller, cap: float, suite: str = "q.csv", out: str = "r", **options: Any) -> Any:
     """A run with a cap; the judge, if any, is asked at the same server."""
     with Server(script=till, hang=0.2) as server:
-        model_args = {"base_url": server.url, "backoff": "0.001", "timeout": "5", **options.pop("model_args", {})}
+        usual = {"base_url": server.url, "backoff": "0.001", "timeout": "5", "max_tokens": "64"}
+        model_args = {**usual, **options.pop("model_args", {})}
         agree = tuple(a.format(url=server.url) for a in options.pop("agree", ()))
         scorers = tuple(s.format(url=server.url) for s in options.pop("scorers", ()))
         return package.run(
@@ -156,7 +157,7 @@ def test_a_cap_that_cannot_hold_ends_before_the_first_call(
 def test_what_is_answered_needs_no_money(files: Path) -> None:
     till = Biller()
     with Server(script=till) as server:
-        options = {"model_args": {"base_url": server.url}, "out": "r", **PRICES}
+        options = {"model_args": {"base_url": server.url, "max_tokens": "64"}, "out": "r", **PRICES}
         package.run("q.csv", "openai/m", max_cost=100.0, **options)
         calls = till.calls
         assert package.run("q.csv", "openai/m", max_cost=0.0001, **options).run["spent"]["calls"] == 0
@@ -168,7 +169,8 @@ def test_what_is_answered_needs_no_money(files: Path) -> None:
 
 def command(server: Server, *options: str, suite: str = "q.csv") -> list[str]:
     prices = ["--price-in", str(PRICE_IN), "--price-out", str(PRICE_OUT)]
-    model = ["--model", "openai/m", "--model-arg", f"base_url={server.url}", "--out", "r"]
+    args = ["--model-arg", f"base_url={server.url}", "--model-arg", "max_tokens=64"]
+    model = ["--model", "openai/m", *args, "--out", "r"]
     return [sys.executable, "-m", "unwaver.cli.main", "run", suite, *model, *prices, *options]
 
 
@@ -188,7 +190,8 @@ def test_the_dry_run_says_how_much_it_is_at_most_and_what_to_expect(files: Path)
         assert told["total"] == {"cost_at_most": pytest.approx(sum(most)), "cost_expected": None}
         assert "at most" in forecast(files, server, "--agree", judge)["text"]
         assert not server.bodies
-        options = {"model_args": {"base_url": server.url}, "agree": (judge,), "out": "r", **PRICES}
+        args = {"base_url": server.url, "max_tokens": "64"}
+        options = {"model_args": args, "agree": (judge,), "out": "r", **PRICES}
         spent = package.run("q.csv", "openai/m", max_calls=20, **options).run["spent"]
         assert spent["cost"] < sum(most)
         told = forecast(files, server, "--agree", judge, "--json")
@@ -229,7 +232,7 @@ def paraphrased(files: Path, server: Server, **options: Any) -> dict[str, Any]:
     here = {"base_url": server.url}
     return {
         "task": "snli", "variants": ("paraphrase",), "kind": "fooling", "k": 1, "tries": 3,
-        "writer": "openai/w", "writer_args": here, "model_args": here, "judges": ("entail=self",),
+        "writer": "openai/w", "writer_args": here, "model_args": {**here, "max_tokens": "16"}, "judges": ("entail=self",),
         "out": "r", **PRICES, **options,
     }  # fmt: skip
 

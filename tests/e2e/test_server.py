@@ -89,7 +89,8 @@ def test_stop_strings_and_sampled_replicates(unwaver: Any, tmp_path: Path) -> No
 def test_cost_cap(unwaver: Any, tmp_path: Path) -> None:
     with Server(reply) as server:
         prices = ["--price-in", 1000, "--price-out", 1000]
-        done = run(unwaver, server, "sample/snli", *prices, "--max-cost", 1.0)
+        few = ["--model-arg", "max_tokens=16"]
+        done = run(unwaver, server, "sample/snli", *prices, *few, "--max-cost", 1.0)
         assert done.returncode == 3, done.stderr
         spent = json.loads((tmp_path / "r" / "run.json").read_text())["spent"]
         assert 0 < spent["cost"] <= 1.0

@@ -83,7 +83,7 @@ def test_a_chat_completion(opened):
             "model": "some/model",
             "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it?"}],
             "temperature": 0.7,
-            "max_tokens": 16,
+            "max_tokens": 2048,
             "seed": 7,
         }
     ]
@@ -94,7 +94,7 @@ def test_what_identifies_a_model(opened, monkeypatch):
     assert model.name == "m"
     assert model.identity == "openai:http://localhost:1/v1 m"
     assert model.settings == {
-        "method": "generate", "system": None, "temperature": 0.0, "top_p": 0.9, "max_tokens": 16, "seed": None,
+        "method": "generate", "system": None, "temperature": 0.0, "top_p": 0.9, "max_tokens": 2048, "seed": None,
     }  # fmt: skip
     assert (model.reads, model.deterministic) == (("prompt", "words"), False)
     assert not opened("http://localhost:1/v1", temperature=1.0).deterministic
@@ -129,7 +129,7 @@ def test_a_text_ends_before_a_stop_string_whether_the_server_knows_it_or_not(ope
 def test_the_settings_are_what_they_were_without_stop_strings(opened):
     plain = opened("http://localhost:1/v1")
     assert plain.settings == {
-        "method": "generate", "system": None, "temperature": 0.0, "top_p": 1.0, "max_tokens": 16, "seed": None,
+        "method": "generate", "system": None, "temperature": 0.0, "top_p": 1.0, "max_tokens": 2048, "seed": None,
     }  # fmt: skip
     assert opened("http://localhost:1/v1", stop="a").settings == {**plain.settings, "stop": ["a"]}
     assert "stop" not in opened("http://localhost:1/v1", stop="a", method="logprob").settings
@@ -754,7 +754,7 @@ def test_free_text_is_written_where_choices_are_scored(opened):
         model = opened(server, method="logprob")
         free, chosen = Request("t", (), "Is it?", (), ()), Request("t", (), "Is it?", ("y",), ("Yes",))
         written, scored = answers(model, [free, chosen])
-        alone = opened(server, max_tokens=64)
+        alone = opened(server)
         assert key_maker(model)(free) == key_maker(alone)(free)
         assert key_maker(model)(chosen) != key_maker(alone)(chosen)
         assert [written] == answers(alone, [free])

@@ -7,7 +7,8 @@ power goes. Several processes may write to one file; an answer that is already t
     failures  key -> why a call failed for good; gone as soon as it is answered
     asked     which key belongs to which item of the run in this folder, for scoring without the model
 
-A store that several processes share has more tables, made when they are first needed: `workers` and `claims`.
+More tables are made when they are first needed: `beside` and `dialects` for services, `workers` and `claims` where
+several processes share a store.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from unwaver.errors import StoreError, StoreFull
+from unwaver.answers.store_errors import BUSY_SECONDS, explain
+from unwaver.errors import StoreError
 from unwaver.files import shown
 from unwaver.secrets import masked, masked_echo
 from unwaver.types import Answer
 
 VERSION = 1
-BUSY_SECONDS = 120.0
 CHUNK = 500  # bound variables in one query; SQLite's limit was once 999
 
 SCHEMA = """
@@ -84,7 +85,7 @@ class Store:
             "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"
         ).fetchone()
         if made is not None:
-            _explain(TypeError(f"it has a {made[0]} {shown(made[1])}"), self.path, self._read_only)
+            explain(TypeError(f"it has a {made[0]} {shown(made[1])}"), self.path, self._read_only)
 
     def answered(self, keys: Iterable[str]) -> set[str]:
         """Those of the keys that have an answer."""
@@ -97,9 +98,14 @@ class Store:
             keys,
         )
         try:
-            return {row[0]: _from_row(row[1:]) for row in rows}
+            found = {row[0]: _from_row(row[1:]) for row in rows}
+            if self.has("beside"):
+                from unwaver.answers.beside_table import with_beside
+
+                found = with_beside(found, self)
+            return found
         except (ValueError, TypeError, OverflowError, RecursionError) as e:  # a cell that we did not write
-            _explain(e, self.path, self._read_only)
+            explain(e, self.path, self._read_only)
 
     def failures(self, keys: Iterable[str]) -> dict[str, str]:
         rows = self.select("SELECT key, error FROM failures WHERE key IN", keys)
@@ -116,6 +122,10 @@ class Store:
             self._db.executemany("INSERT OR IGNORE INTO answers VALUES (?,?,?,?,?,?,?,?)", good)
             self._db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
             self._db.executemany("INSERT OR REPLACE INTO failures VALUES (?,?)", failed)
+            if any(a.beside is not None for _, a in batch):
+                from unwaver.answers.beside_table import put
+
+                put(self._db, batch)
             if self.has_claims:
                 self._db.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key, _ in batch])
 
@@ -132,13 +142,19 @@ class Store:
         for row in rows:
             if tuple(map(type, row)) != (int, str, int, str):
                 error = TypeError(f"in asked: found {shown(row)}, expected numbers and texts")
-                _explain(error, self.path, self._read_only)
+                explain(error, self.path, self._read_only)
         return rows
 
     def copy_from(self, other: Store, keys: Sequence[str]) -> None:
-        """Bring answers and failures from a shared store, so that a run folder is complete."""
+        """Bring answers, failures and dialects from a shared store, so that a run folder is complete."""
+        from unwaver.answers.dialect_table import copy
+
+        copy(self, other)
         self.put(list(other.answers(keys).items()))
         self.put([(key, Answer(error=error)) for key, error in other.failures(keys).items()])
+
+    def has(self, table: str) -> bool:
+        return bool(self.rows(f"SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{table}'"))
 
     def close(self) -> None:
         self._db.close()
@@ -183,7 +199,7 @@ class Store:
         try:
             yield
         except sqlite3.Error as e:
-            _explain(e, self.path, self._read_only)
+            explain(e, self.path, self._read_only)
 
 
 def _patiently(step: Callable[[], Result]) -> Result:
@@ -205,30 +221,6 @@ def _read_only(path: Path) -> str:
     log = path.with_name(path.name + "-wal")
     mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     return f"{path.absolute().as_uri()}?{mode}"
-
-
-def _explain(error: Exception, path: Path, read_only: bool) -> NoReturn:
-    code = getattr(error, "sqlite_errorname", "") or ""
-    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")) and not read_only:
-        raise StoreFull(
-            f"no more answers can be saved ({error}); those saved so far are safe",
-            file=path,
-            hint="free some disk space, then run the same command again to continue",
-        ) from error
-    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        hint = "choose a folder you may write to with --out, or a file with --store"
-        raise StoreError(f"the answer store cannot be opened ({error})", file=path, hint=hint) from error
-    if code.startswith("SQLITE_BUSY"):
-        raise StoreError(
-            f"another process has held the answer store for {BUSY_SECONDS:.0f} s",
-            file=path,
-            hint="try again later",
-        ) from error
-    raise StoreError(
-        f"the answer store is damaged or no answer store ({error})",
-        file=path,
-        hint="move the file away (sqlite3 FILE .recover may save it); what it held will be asked again",
-    ) from error
 
 
 def _to_row(a: Answer) -> tuple[object, ...]:

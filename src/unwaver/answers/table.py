@@ -234,7 +234,7 @@ def _read(
     extract: Callable[[str], str | None],
 ) -> tuple[str | None, list[float] | None]:
     """The label that an answer gives, and the probabilities of the choices."""
-    if answer is None or answer.error is not None:
+    if answer is None or answer.error is not None or (answer.beside and answer.beside.tool_calls):
         return None, None
     scores = answer.logprobs
     if normalise and answer.tokens:

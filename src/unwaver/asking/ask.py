@@ -12,17 +12,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from unwaver.answers.store import Store
 from unwaver.asking.claims import Claims
 from unwaver.asking.ledger import Ledger
+from unwaver.asking.paying import finishing, pay, worst
 from unwaver.asking.purse import Budget, Purse, Spent
 from unwaver.console import Progress
 from unwaver.models.parts import Parts, way_of
+from unwaver.state import CutMode
 from unwaver.types import Answer, Group, Item, Model, Request
+
+if TYPE_CHECKING:
+    from unwaver.asking.services import Service
 
 KEY_VERSION = 1
 WAVE = 4096
@@ -117,8 +121,12 @@ class Asker:
     arrived: Callable[[], None] = lambda: None
     claims: Claims | None = None  # where other processes may use the store
     ledger: Ledger | None = None  # and share the cost cap
+    say: Callable[[str], None] = lambda _: None
+    cut: CutMode = "exclude"
 
     def __post_init__(self) -> None:
+        self.option = ""  # what stands before an option of the model that is asked, if not --model-arg
+        self.services: dict[int, Service] = {}  # they hold their models: no id is given again
         self._purse = Purse(self.budget, self.spent, self.ledger)
         self.is_over = False  # no more money: not even what has been set aside
 
@@ -135,6 +143,9 @@ class Asker:
         if tell := Parts(model).answered_before:
             tell(bool(known or self.store.answered(plan.requests.keys() - wanted)))
         progress(len(known))
+        service = self._service(model, plan, known)
+        if self.spent.stopped:
+            return False
         groups = _fresh(plan, wanted - known)
         waves: Any = self.claims.waves(groups, model, progress) if self.claims else _waves(groups)
         capped = self.budget.max_cost is not None
@@ -143,15 +154,30 @@ class Asker:
             for wave in waves:
                 remaining = wave
                 while remaining and not self.spent.stopped:
-                    now = self._affordable(remaining, plan, model)
+                    # the first answers of a service go before the others: they may be worth nothing
+                    first = service.left if service else 0
+                    now = self._affordable(remaining[: first or None], plan, model)
                     if now:
-                        self._ask_wave(model, now, plan, progress)
+                        self._ask_wave(model, now, plan, progress, service)
                     remaining = remaining[len(now) :]
                 if self.spent.stopped:
                     break
         return self.spent.stopped is None
 
-    def _ask_wave(self, model: Model, keys: Sequence[str], plan: Plan, progress: Progress) -> None:
+    def _service(self, model: Model, plan: Plan, known: Set[str]) -> Service | None:
+        """Who looks after a service; None for any other model."""
+        if (dialect := Parts(model).dialect) is None:
+            return None
+        from unwaver.asking.services import Service
+
+        if id(model) not in self.services:
+            option = self.option or "--model-arg "
+            self.services[id(model)] = Service(model, dialect, self.store, self.say, self.cut, option)
+        return self.services[id(model)].begin(plan.requests, known, self.spent)
+
+    def _ask_wave(
+        self, model: Model, keys: Sequence[str], plan: Plan, progress: Progress, service: Service | None
+    ) -> None:
         self.spent.calls += len(keys)
         batches: Any = model.answer([plan.requests[k] for k in keys])
         with closing(batches):
@@ -162,9 +188,13 @@ class Asker:
                 self.store.put(answers)
                 for key, answer in answers:
                     self._pay(model, plan.requests[key], answer)
+                if service:
+                    service.arrived(plan.requests, answers)
                 progress(len(answers))
-                if self.is_over and not _finishing(model):
+                if self.is_over and not finishing(model):
                     break
+        if service:
+            service.end(self.spent)
         if self.budget.max_cost is not None:  # after an error all that was set aside may be billed
             self._purse.settled()
 
@@ -173,21 +203,8 @@ class Asker:
         tokens_in, tokens_out = answer.usage or (0, 0)
         self.spent.tokens_in += tokens_in
         self.spent.tokens_out += tokens_out
-        price = self.budget.price(model)
-        if price is None:
-            return
-        worst = self.budget.worst(model, request) or 0.0
-        cost = price.cost(tokens_in, tokens_out)
-        if answer.usage is None:
-            # tries that a server may bill have been counted one by one, where the model tells of them
-            cost = 0.0 if answer.error is not None and Parts(model).meter is not None else worst
-        self._purse.settle(worst, cost)
-        if self.budget.max_cost is not None and cost > worst * (1 + 1e-9):
-            self.is_over = True
-            self.spent.stopped = self.spent.stopped or (
-                f"a reply of {model.name} cost {cost:.3g}, more than the {worst:.3g} that its limits allow "
-                f"({tokens_in:,} prompt tokens, {tokens_out:,} answer tokens): --max-cost cannot be enforced"
-            )
+        if (price := self.budget.price(model)) is not None:
+            self.is_over |= pay(price, self.budget, self.spent, self._purse, model, request, answer)
 
     def _affordable(self, keys: Sequence[str], plan: Plan, model: Model) -> Sequence[str]:
         """As many of the keys, from the first, as fit into what is left of the budget whatever they cost."""
@@ -196,7 +213,7 @@ class Asker:
         if budget.max_cost is not None:
             if not spent.calls:
                 budget.check(model, plan.requests[keys[0]])
-            fitting = self._purse.reserve([self._worst(plan.requests[key], model) for key in keys[:left]])
+            fitting = self._purse.reserve([worst(budget, model, plan.requests[key]) for key in keys[:left]])
             if fitting == 0 and left:  # while some fit, their real cost will be known and more may fit then
                 together = ", together with other processes on the store" if self.ledger else ""
                 spent.stopped = f"the cost limit of {budget.max_cost:g} is reached{together}"
@@ -204,18 +221,6 @@ class Asker:
         if budget.max_calls is not None and spent.calls + left >= budget.max_calls and left < len(keys):
             spent.stopped = f"the limit of {budget.max_calls} calls is reached"
         return keys[:left]
-
-    def _worst(self, request: Request, model: Model) -> float:
-        most = self.budget.worst(model, request)
-        return inf if most is None else most
-
-
-def _finishing(model: Model) -> bool:
-    """Let a model end what is in flight and send nothing more, if it can."""
-    finish = Parts(model).finish
-    if finish is not None:
-        finish()
-    return finish is not None
 
 
 def _fresh(plan: Plan, wanted: Set[str]) -> list[list[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker, Plan, Render, key_maker, make_plan
@@ -15,9 +14,6 @@ from unwaver.groups.certify import Read, Reading, needed
 from unwaver.models.parts import Parts
 from unwaver.state import CutMode
 from unwaver.types import Answer, Group, Item, Model, Request
-
-if TYPE_CHECKING:
-    pass
 
 Answers = dict[tuple[str, int], Answer]  # by item and replicate
 
@@ -33,6 +29,7 @@ class Respondent:
 
     def put(self, asker: Asker, only: set[str] | None = None, progress: Progress = lambda _: None) -> bool:
         """Ask the model what the store lacks; what is wrong names the option that named it."""
+        asker.option = self.option
         try:
             return asker.ask(self.model, self.plan, only, progress)
         except ModelError as e:

@@ -133,6 +133,8 @@ def why_rejected(answer: Answer, text: str, original: str, others: Sequence[str]
         return "unfinished", "the writer was cut at its token limit"
     if state == "refused":
         return "refused", "the service of the writer refused"
+    if state == "tool_call":
+        return "empty", "the writer called a tool"
     if answer.error is not None:
         return None
     if not text:

@@ -37,7 +37,7 @@ PROMPT = (
 WITH_CONTEXT = "The context of a text, which helps to understand it and stays as it is:\n{context}\n\n"
 # the temperature of Arakelyan et al.; max_tokens is for models that do not look at the limit of a request
 SETTINGS: Mapping[str, object] = {"temperature": 0.6, "max_tokens": 256}
-FLOOR, SERVER_FLOOR, CEILING = 64, 1024, 8192  # tokens; a model on a server may think before it writes
+FLOOR, SERVER_FLOOR, CEILING = 64, 2048, 8192  # tokens; a model on a server may think before it writes
 NEAR = 0.05  # lexical distance below which a text is a near-copy
 MOST_PAIRS = 250_000  # of words: for longer texts, words are counted rather than matched
 # structured output, for services that have it

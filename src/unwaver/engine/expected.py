@@ -67,7 +67,8 @@ class Bill:
             return 0.0
         if answer.usage is None:
             return self.budget.worst(self.model, request) or 0.0
-        return price.cost(*answer.usage)
+        cached = answer.beside.cached_tokens if answer.beside else None
+        return price.cost(*answer.usage, cached or 0)
 
 
 def finished(prepared: Prepared, store: Store) -> set[str]:

@@ -43,14 +43,15 @@ def open_place(folder: Path) -> Path:
     return folder
 
 
-def open_folder(folder: Path, run_id: str) -> Path:
-    """Make the folder, or check that the run in it has this id."""
+def open_folder(folder: Path, config: Config) -> Path:
+    """Make the folder, or check that the run in it is this one."""
     open_place(folder)
     if (folder / RUN).exists():
+        from unwaver.engine.came_back import is_continued
         from unwaver.engine.stored import read_run
 
-        found = read_run(folder).get("id")
-        if found != run_id:
+        found = read_run(folder)
+        if found.get("id") != config.id and not is_continued(found, config):
             raise UsageError(
                 "this folder holds a different run, with other suites, models or settings",
                 file=folder,

@@ -152,7 +152,7 @@ def dry_build(config: Config, console: Console | None = None) -> list[dict[str, 
 
 def _shown_groups(config: Config, groups: Sequence[Group], renderer: Renderer) -> str:
     """Write groups.jsonl for others to answer; that of a finished run stays, with what its writer wrote."""
-    place = folder.open_folder(Path(config.out or ""), config.id)
+    place = folder.open_folder(Path(config.out or ""), config)
     if not (place / folder.RUN).exists():
         with at_work(place):
             folder.write_groups(place, groups, renderer.own_tasks, renderer.shown)

@@ -81,9 +81,9 @@ def pilot_only(config: Config, console: Console) -> tuple[list[dict[str, Any]], 
     """`--dry-run --pilot N`: what is still to ask, and what came of the pilot. Its answers stay in the folder."""
     with closing(prepare(config, console)) as prepared:
         reach(prepared)
-        place = folder.open_folder(config.folder, config.id)
+        place = folder.open_folder(config.folder, config)
         with at_work(place):
-            folder.open_folder(place, config.id)
+            folder.open_folder(place, config)
             with stores(prepared, place) as (asker, recording):
                 found, entries = ask_pilot(prepared, asker)
             spent = asker.spent

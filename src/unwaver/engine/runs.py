@@ -19,6 +19,7 @@ from unwaver.console import Console
 from unwaver.engine import folder
 from unwaver.engine.asked import Asked, ask, failures
 from unwaver.engine.at_work import at_work
+from unwaver.engine.came_back import recall_dialects, services, with_services
 from unwaver.engine.folder import shown_record
 from unwaver.engine.prepare import Prepared, prepare
 from unwaver.engine.recording import Recording
@@ -62,14 +63,16 @@ def go(config: Config, console: Console | None = None, models: Sequence[str | Mo
             from unwaver.engine.reached import reach
 
             reach(prepared)
-        place = folder.open_folder(config.folder, config.id)
+        place = folder.open_folder(config.folder, config)
         with at_work(place):
-            folder.open_folder(place, config.id)  # nobody else can change it from now on
+            folder.open_folder(place, config)  # nobody else can change it from now on
             return _ask_and_score(prepared, place)
 
 
 def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
     with stores(prepared, place) as (asker, recording):
+        if asker.store.has("dialects"):
+            recall_dialects(prepared, asker.store)
         pilot = _piloted(prepared, asker) if prepared.config.pilot else {}
         asked = ask(prepared, asker)
         evidence = evidence_of(prepared, asked, asker.store)
@@ -78,6 +81,8 @@ def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
         recording.asked(asked, seen, audit)
         table = rated(evidence, _asking(prepared, asker, recording), prepared.console)
         reasons = failures(prepared, asker.store, recording.consulted)
+        served = asker.services or asker.store.has("beside")
+        found = services(prepared, recording.consulted, asker.store) if served else []
     came_of_it = {
         **pilot,
         **({"until": evidence.until} if evidence.until else {}),
@@ -87,7 +92,10 @@ def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
         "failures": as_records(reasons) if reasons else [],
         "spent": asdict(asker.spent),
     }
-    return _score(evidence, table, recording.finish(came_of_it), place, recording)
+    record = recording.finish(came_of_it)
+    if found:
+        record = with_services(record, found)
+    return _score(evidence, table, record, place, recording)
 
 
 def _piloted(prepared: Prepared, asker: Asker) -> dict[str, Any]:
@@ -167,7 +175,7 @@ def stores(prepared: Prepared, place: Path) -> Iterator[tuple[Asker, Recording]]
     with ExitStack() as opened:
         own = opened.enter_context(closing(Store(place / folder.ANSWERS)))
         shared = opened.enter_context(closing(Store(Path(config.store)))) if config.store else None
-        asker = Asker(shared or own, prepared.budget)
+        asker = Asker(shared or own, prepared.budget, say=prepared.console.say, cut=config.cut)
         recording = Recording(prepared, place, own, asker.spent)
         asker = replace(asker, arrived=recording.begin)
         try:

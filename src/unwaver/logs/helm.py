@@ -31,7 +31,7 @@ from unwaver.logs.common import (
     table_of_entries,
     with_named_fields,
 )
-from unwaver.state import log_status
+from unwaver.logs.ended import log_status
 
 NAME = "helm"
 STATE = "scenario_state.json"

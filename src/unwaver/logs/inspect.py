@@ -35,7 +35,7 @@ from unwaver.logs.common import (
     table_of_entries,
     with_named_fields,
 )
-from unwaver.state import log_status
+from unwaver.logs.ended import log_status
 from unwaver.unpack import TooMuch, check_size
 
 NAME = "inspect"

@@ -32,7 +32,7 @@ from unwaver.logs.common import (
     table_of_entries,
     with_named_fields,
 )
-from unwaver.state import log_status
+from unwaver.logs.ended import log_status
 
 NAME = "promptfoo"
 CALL_FAILED = 2

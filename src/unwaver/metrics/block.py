@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unwaver.errors import DataError
-from unwaver.state import MISSING
+from unwaver.state import MISSING, UNREADABLE
 from unwaver.stats import Floats, Reduce
 
 Bools = NDArray[np.bool_]
@@ -49,6 +49,8 @@ class Block:
     failed: Bools
     not_asked: Bools
     unreadable: Bools
+    empty: Bools
+    tool_call: Bools
     truncated: Bools
     not_needed: Bools  # of those not asked: the verdict was certain without them
     refused: Bools
@@ -220,7 +222,9 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         cluster=cluster,
         **missing,
         units=_units(frame, group, cluster),
-        unreadable=any_row(status == "unreadable"),
+        unreadable=any_row(status.is_in(UNREADABLE)),
+        empty=any_row(status == "empty"),
+        tool_call=any_row(status == "tool_call"),
         cut_read=any_row(status == "cut_read"),
         truncated=any_row(frame["truncated"]),
         not_needed=any_row(status == "not_needed") & missing["not_asked"],

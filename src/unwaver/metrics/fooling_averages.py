@@ -98,6 +98,8 @@ def _score(
         counted=counted,
         not_applicable=groups - counted - sum(missing.values()),
         unreadable=sum(int(block.unreadable.sum()) for block in blocks),
+        empty=sum(int(block.empty.sum()) for block in blocks),
+        tool_call=sum(int(block.tool_call.sum()) for block in blocks),
         cut_read=sum(int(block.cut_read.sum()) for block in blocks),
         **missing,
         truncated=sum(int(block.truncated.sum()) for block in blocks),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unwaver.metrics.block import Block
 
 AVERAGES = {"average", "average_plain"}  # the names that unwaver.metrics.fooling_averages gives
-LEAST = 1024  # tokens to try next: enough for a model that thinks before it answers
+LEAST = 2048  # tokens to try next: enough for a model that thinks before it answers
 
 
 def in_words(counts: Mapping[str, int]) -> str:

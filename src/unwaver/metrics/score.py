@@ -149,6 +149,8 @@ def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:
         counted=counted,
         not_applicable=block.groups - counted - sum(missing.values()),
         unreadable=int(block.unreadable.sum()),
+        empty=int(block.empty.sum()),
+        tool_call=int(block.tool_call.sum()),
         cut_read=int(block.cut_read.sum()),
         **missing,
         truncated=int(block.truncated.sum()),

@@ -21,8 +21,10 @@ from queue import SimpleQueue
 from typing import Any
 
 from unwaver.errors import ModelError, UsageError
+from unwaver.models.complaints import SCORES
 from unwaver.models.connections import Connections
-from unwaver.models.decoding import before_stop, described, longest, stop_strings
+from unwaver.models.decoding import before_stop, described, stop_strings
+from unwaver.models.dialect import Dialect
 from unwaver.models.openai_address import Address, address_of, headers_of, key_in
 from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, scored
 from unwaver.models.openai_server import LONGEST_BODY, Server, most_tokens
@@ -30,6 +32,7 @@ from unwaver.models.openai_shape import refuses_schema, shaped
 from unwaver.models.own_price import OwnPrice, own_price
 from unwaver.models.pace import Clock, Limits, Wait, check_limits
 from unwaver.models.parts import Meter, Tokens, way_of
+from unwaver.models.thinking import effort_room, limit, options, with_budget
 from unwaver.secrets import (
     KEYS_BELONG,
     is_odd_variable,
@@ -45,6 +48,10 @@ PROBES = 2  # requests that go alone before a server that refuses them is believ
 RESERVED = {"model", "messages", "prompt", "stream", "n", "echo", "logprobs", "seed"}
 
 
+class NoScores(Fault):
+    """The server refuses to give log-probabilities."""
+
+
 class OpenAIModel:
     reads = ("prompt", "words")
     deterministic = False  # servers do not guarantee it, not even at temperature 0
@@ -57,13 +64,14 @@ class OpenAIModel:
         settings: Mapping[str, object],
         concurrency: int,
         stops: tuple[str, ...],
+        dialect: Dialect,
         free_text: OpenAIModel | None = None,
     ):
         self.name = name
         self.identity = f"openai:{address} {name}"
         self.method = str(settings["method"])
         self.settings = settings
-        self.decoding = described(settings) if self.method == "generate" else ""
+        self.dialect = dialect
         self._server = server
         self.concurrency = concurrency
         self._stops = stops
@@ -91,6 +99,14 @@ class OpenAIModel:
         self._server.close()
 
     @property
+    def decoding(self) -> str:
+        """How tokens are chosen; where the server takes no temperature, by its own."""
+        own = {"temperature": None} if "temperature" in self.dialect.switches else {}
+        if self.method == "generate":
+            return described({**self.settings, **own})
+        return "answered by generate" if self._writes else ""
+
+    @property
     def meter(self) -> Meter | None:
         """Who hears of tries that failed and may be billed."""
         return self._server.meter
@@ -111,7 +127,7 @@ class OpenAIModel:
         return sum(most for most, _ in found), None if None in limits else sum(x for x in limits if x is not None)
 
     def _bodies(self, request: Request) -> list[dict[str, object]]:
-        if self.method == "generate":
+        if self._writes:
             return [self._chat_body(request)]
         prompt, endings = self._choices(request)
         return [self._echo_body(prompt + ending, 1) for ending in endings]
@@ -174,7 +190,7 @@ class OpenAIModel:
             return Answer(error=self._server.gave_up)
         try:
             way = way_of(self, request)
-            answer = way._generate(request, stop) if way.method == "generate" else way._score(request, stop)
+            answer = way._generate(request, stop) if way._writes else way._score_or_write(request, stop)
         except Filtered:
             answer = Answer(text="", finish="content_filter", usage=(0, 0))
         except Fault as fault:
@@ -187,22 +203,28 @@ class OpenAIModel:
         return answer
 
     def _generate(self, request: Request, stop: threading.Event) -> Answer:
+        def post(body: dict[str, Any]) -> Answer:
+            return self._server.post("/chat/completions", body, chat_answer, stop)
+
         body = self._chat_body(request)
         try:
-            answer = self._server.post("/chat/completions", body, chat_answer, stop)
+            answer = self.dialect.put(body, post)
         except Fault as fault:
             if not (fault.refused and request.schema and "response_format" in body and refuses_schema(str(fault))):
                 raise
             self._plain = True
-            answer = self._server.post("/chat/completions", self._chat_body(request), chat_answer, stop)
+            answer = self.dialect.put(self._chat_body(request), post)
         return self._cut(answer)
 
     def _chat_body(self, request: Request) -> dict[str, object]:
+        if self.method != "generate" and self.free_text is not None:
+            return self.free_text._chat_body(request)  # who has the settings of writing
         messages = [{"role": "user", "content": request.prompt}]
         if self.settings["system"] is not None:
             messages.insert(0, {"role": "system", "content": str(self.settings["system"])})
         body = {"model": self.name, "messages": messages, **self._sampling(request)}
-        return shaped(body, request, plain=self._plain)
+        body = shaped(body, request, plain=self._plain, thoughts=effort_room(self.settings))
+        return with_budget(body, self.dialect.place[0])
 
     def _cut(self, answer: Answer) -> Answer:
         """Servers end a text before a stop string; some do not know of any."""
@@ -217,6 +239,25 @@ class OpenAIModel:
             # One seed for all replicates would give one answer many times.
             sampling["seed"] = seed + request.replicate
         return sampling
+
+    @property
+    def _writes(self) -> bool:
+        return self.method == "generate" or SCORES in self.dialect.switches
+
+    def _score_or_write(self, request: Request, stop: threading.Event) -> Answer:
+        """Log-probabilities, or what is written where the server refuses to give them; not under a cost cap, which
+        has set aside what scoring takes."""
+        try:
+            return self._score(request, stop)
+        except NoScores as refusal:
+            if self.meter is not None:
+                raise
+            try:
+                answer = self._generate(request, stop)
+            except Fault:
+                raise refusal from None
+        self.dialect.know({SCORES})
+        return answer
 
     def _score(self, request: Request, stop: threading.Event) -> Answer:
         prompt, endings = self._choices(request)
@@ -245,7 +286,7 @@ class OpenAIModel:
                 self._echo_tokens = 1  # some servers will not generate nothing
                 return self._echo(prompt, ending, 1, stop)
             if refused and re.search("logprob|echo", str(fault)):
-                raise Fault(str(fault), hint="use method=generate", setup=True) from None
+                raise NoScores(str(fault), hint="use method=generate", setup=True) from None
             raise
 
     def _echo(self, prompt: str, ending: str, generated: int, stop: threading.Event) -> Scored:
@@ -254,7 +295,10 @@ class OpenAIModel:
         def parse(reply: dict[str, Any]) -> Scored:
             return scored(reply, len(prompt), whole, generated)
 
-        return self._server.post("/completions", self._echo_body(whole, generated), parse, stop)
+        def post(body: dict[str, Any]) -> Scored:
+            return self._server.post("/completions", body, parse, stop)
+
+        return self.dialect.put(self._echo_body(whole, generated), post)
 
     def _echo_body(self, whole: str, generated: int) -> dict[str, object]:
         extra = {k: v for k, v in self.settings.items() if k not in ("method", "system")}
@@ -297,13 +341,15 @@ def open_model(
     price_in: float | None = None,
     price_out: float | None = None,
     price_cached: float | None = None,
+    reasoning_effort: str | None = None,
+    thinking_budget: int | None = None,
     wait: Wait | None = None,
 ) -> OpenAIModel:
     """The model `name` of the server at `base_url` (default: OPENAI_BASE_URL, else the public API).
 
-    `max_tokens` is 16 to say a label and 64 in free text if not given. None leaves a setting to the server, and
-    `extra` are further fields of the request, a mapping or JSON: max_tokens=None,
-    extra='{"max_completion_tokens": 200}'. `key_env` names the variable that holds the key.
+    `max_tokens` is 2,048 if not given, more with `reasoning_effort`; `thinking_budget` are tokens beside it.
+    None leaves a setting to the server, and `extra` are further fields of the request, a mapping or JSON:
+    max_tokens=None, extra='{"max_completion_tokens": 200}'. `key_env` names the variable that holds the key.
     `headers` go with every request, a mapping or JSON. `api_version` is Azure's. `rpm` and `tpm` are the most
     requests and tokens in a minute, of all that ask this address. `price_in`, `price_out` and `price_cached` are
     the money for a million tokens of prompts, of answers, and of prompts in the server's cache.
@@ -318,9 +364,10 @@ def open_model(
     key = key_in(key_env)
     learn("extra", extra)
     stops, further = stop_strings(stop), _extra(extra)
-    short, long = (None, None) if max_tokens is None else longest(None if max_tokens == NOT_GIVEN else max_tokens)
+    most = limit(max_tokens, reasoning_effort, given=max_tokens != NOT_GIVEN)
+    thinking = options(reasoning_effort, thinking_budget)
 
-    def settings(method: str, most: int | None) -> dict[str, object]:
+    def settings(method: str) -> dict[str, object]:
         said: dict[str, object] = {"method": method, "system": system}
         if method == "generate":
             # nothing is drawn at temperature 0: another seed must not ask again
@@ -328,6 +375,7 @@ def open_model(
             said |= {"temperature": temperature, **drawn}
             if stops:  # else the key stays what it was before there was such an option
                 said["stop"] = list(stops)
+            said |= thinking
         return said | further
 
     server = Server(
@@ -340,9 +388,12 @@ def open_model(
         clock=Clock(wait),
         limits=Limits(rpm, tpm),
     )
-    own, free = settings(method, short), settings("generate", long)
-    free_text = None if own == free else OpenAIModel(name, address.whole, server, free, concurrency, stops)
-    model = OpenAIModel(name, address.whole, server, own, concurrency, stops, free_text)
+    own, free = settings(method), settings("generate")
+    dialect = Dialect(address.whole, name, own_limit=max_tokens == NOT_GIVEN)
+    free_text = (
+        None if own == free else OpenAIModel(name, address.whole, server, free, concurrency, stops, dialect)
+    )
+    model = OpenAIModel(name, address.whole, server, own, concurrency, stops, dialect, free_text)
     model.price = price
     return model
 

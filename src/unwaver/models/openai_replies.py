@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from unwaver.answers.thoughts import without_thought
 from unwaver.secrets import masked_echo
 from unwaver.state import is_cut, is_refused
-from unwaver.types import Answer
+from unwaver.types import Answer, Beside
 
-REFUSAL = "refusal"  # what `finish` says where only the message tells of a refusal
+REFUSAL = "refusal"  # a part of a message that is one
 LONGEST_WAIT = 60.0  # seconds; the most that Retry-After is obeyed
 LEAST = -1e9  # for a log-probability of minus infinity
 ROUNDING = 0.01  # a log-probability may be above 0 by as much
@@ -26,7 +27,7 @@ class Fault(Exception):
 
     Both at once: it looks like a wrong address, but some gateways do this now and then. `refused`: the status says
     that the server does not want, or is not able, to answer. `after` are the seconds it asked us to wait.
-    `free`: the server did not work on it, so nobody bills it.
+    `free`: the server did not work on it, so nobody bills it. `said` is what a refused request was told.
     """
 
     def __init__(
@@ -39,10 +40,11 @@ class Fault(Exception):
         refused: bool = False,
         after: float | None = None,
         free: bool = False,
+        said: bytes = b"",
     ):
         super().__init__(message)
         self.hint, self.passing, self.setup, self.refused, self.after = hint, passing, setup, refused, after
-        self.free = free
+        self.free, self.said = free, said
 
 
 class Filtered(Fault):
@@ -91,18 +93,48 @@ def retry_after(value: str | None, now: float) -> float | None:
 
 
 def chat_answer(reply: Mapping[str, Any]) -> Answer:
+    """What came back, as it came; unwaver.state says later what became of the question."""
     choice = _first_choice(reply)
     reason = choice.get("finish_reason")
     finish = reason if isinstance(reason, str) else ""
     message = choice.get("message")
-    text = _content(message) if isinstance(message, dict) else None
-    if isinstance(message, dict) and _is_refusal(message) and not is_refused(finish):
-        finish = REFUSAL
-    if text is None and (is_cut(finish) or is_refused(finish)):
-        text = ""  # asking again would give the same: all tokens spent on thinking, or an answer kept back
+    message = message if isinstance(message, dict) else {}
+    said = _reasoning(message)
+    text, refusal, calls = _content(message), _refusal(message), _tool_calls(message)
+    if text is None and (said or refusal or calls or is_cut(finish) or is_refused(finish)):
+        text = refusal  # asking again would give the same: all tokens spent on thinking, an answer kept back …
     if text is None:
         raise Fault("the server answered without content", passing=True)
-    return Answer(text=text, usage=_usage(reply), finish=finish)
+    thought, text = _parted(text)
+    usage = reply.get("usage")
+    beside = Beside(
+        reasoning="\n".join(part for part in (said, thought) if part),
+        refusal=refusal,
+        tool_calls=calls,
+        cached_tokens=_detail(usage, ("prompt_tokens_details", "cached_tokens"), "prompt_cache_hit_tokens"),
+        reasoning_tokens=_detail(usage, ("completion_tokens_details", "reasoning_tokens"), "reasoning_tokens"),
+        served=_word(reply.get("model")),
+        fingerprint=_word(reply.get("system_fingerprint")),
+    )
+    return Answer(text=text, usage=_usage(reply), finish=finish, beside=None if beside == Beside() else beside)
+
+
+def _reasoning(message: Mapping[str, Any]) -> str:
+    """The reasoning that a service gives apart from the answer, under one of its names, or as parts."""
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if text := _text_of(message.get(name)):
+            return text
+    content = message.get("content")
+    parts = [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
+    return "".join(_text_of(_inside(p)) or "" for p in parts if p.get("type") in _THOUGHTS)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The thoughts in a text, and the answer: "<think>Hm.</think> Yes" -> ("<think>Hm.</think>", "Yes")."""
+    after = without_thought(text)
+    if after is None:
+        return text, ""
+    return ("", text) if after == text else (text[: len(text) - len(after)], after.lstrip())
 
 
 def scored(reply: Mapping[str, Any], start: int, whole: str, generated: int) -> Scored:
@@ -143,11 +175,18 @@ def _first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     return choices[0]
 
 
+_THOUGHTS = ("thinking", "reasoning", "thought", "redacted_thinking")  # parts of a message that are no answer
+
+
 def _content(message: Mapping[str, Any]) -> str | None:
     """A text, a number, or a list of parts [{"type": "text", "text": "Yes"}], as text."""
     content = message.get("content")
-    if content is None:
-        content = message.get("refusal")
+    if isinstance(content, list):
+        content = [p for p in content if not isinstance(p, dict) or p.get("type") not in (*_THOUGHTS, REFUSAL)]
+    return _text_of(content)
+
+
+def _text_of(content: object) -> str | None:
     if isinstance(content, str):
         return content
     if isinstance(content, int | float):
@@ -159,12 +198,36 @@ def _content(message: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _is_refusal(message: Mapping[str, Any]) -> bool:
-    """{"refusal": "I can't help with that"}, {"content": [{"type": "refusal", …}]} -> True."""
+def _inside(part: Mapping[str, Any]) -> object:
+    """{"type": "thinking", "thinking": "Hm."}, {"type": "reasoning", "text": "Hm."} -> "Hm."."""
+    return part.get(str(part.get("type"))) or part.get("text")
+
+
+def _refusal(message: Mapping[str, Any]) -> str:
+    """{"refusal": "I can't help with that"}, {"content": [{"type": "refusal", …}]} -> "I can't …"."""
     content = message.get("content")
     parts = [p for p in content if isinstance(p, dict)] if isinstance(content, list) else []
     said = [message.get("refusal"), *(p.get("refusal") for p in parts if p.get("type") == REFUSAL)]
-    return any(isinstance(text, str) and text.strip() for text in said)
+    return next((text for text in said if isinstance(text, str) and text.strip()), "")
+
+
+def _tool_calls(message: Mapping[str, Any]) -> str:
+    """The calls as JSON; "" where there are none."""
+    calls = message.get("tool_calls") or message.get("function_call")
+    return json.dumps(calls) if isinstance(calls, list | dict) and calls else ""
+
+
+def _word(value: object) -> str:
+    return printable(value) if isinstance(value, str) else ""
+
+
+def _detail(usage: object, place: tuple[str, str], other: str) -> int | None:
+    """A count inside the usage: {"prompt_tokens_details": {"cached_tokens": 5}} -> 5."""
+    if not isinstance(usage, dict):
+        return None
+    details = usage.get(place[0])
+    found = details.get(place[1]) if isinstance(details, dict) else usage.get(other)
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 2**53 else None
 
 
 def _usage(reply: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -173,8 +236,12 @@ def _usage(reply: Mapping[str, Any]) -> tuple[int, int] | None:
         return None
     try:
         counts = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
+        total = int(usage.get("total_tokens") or 0)
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
+    thought = _detail(usage, ("completion_tokens_details", "reasoning_tokens"), "reasoning_tokens")
+    if thought and total == sum(counts) + thought:  # some services bill them beside the tokens of the answer
+        counts = counts[0], counts[1] + thought
     return counts if min(counts) >= 0 and max(counts) < 2**53 else None
 
 

@@ -131,7 +131,9 @@ class Server:
             return last
         message = str(last) if tries == 1 else f"{last} (tried {tries} times)"
         setup = last.setup and (not last.passing or all(f.setup for f in faults))
-        return Fault(masked_echo(message), hint=last.hint, passing=last.passing, setup=setup, refused=last.refused)
+        final = Fault(masked_echo(message), hint=last.hint, passing=last.passing, setup=setup)
+        final.refused, final.said = last.refused, last.said
+        return final
 
     def _pause(self, fault: Fault, tries: int, stop: threading.Event) -> None:
         seconds = self._random.uniform(0, min(LONGEST_BACKOFF, self._backoff * 2 ** (tries - 1)))
@@ -213,8 +215,16 @@ class Server:
         self._pace.hear({}, after, self._clock.now())
         if status >= 500:
             hint = "the server failed: check its log, then run the same command again to continue"
+        told = body[:20_000] if status in (400, 422) else b""
         return Fault(
-            message, hint=hint, passing=passing, setup=setup, refused=True, after=after, free=status < 500
+            message,
+            hint=hint,
+            passing=passing,
+            setup=setup,
+            refused=True,
+            after=after,
+            free=status < 500,
+            said=told,
         )
 
     def _parsed(self, response: Reply, body: bytes) -> dict[str, Any]:

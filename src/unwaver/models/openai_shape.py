@@ -15,10 +15,11 @@ from unwaver.types import Request
 _ABOUT_SCHEMA = re.compile(r"response.?format|json.?schema|structured|\bschema\b|\bgrammar\b", re.IGNORECASE)
 
 
-def shaped(body: dict[str, object], request: Request, *, plain: bool) -> dict[str, object]:
-    """The body with the limit of the request in place of the model's, and its schema unless `plain`."""
+def shaped(body: dict[str, object], request: Request, *, plain: bool, thoughts: int = 0) -> dict[str, object]:
+    """The body with the limit of the request, and room for thoughts before it, in place of the model's; and with
+    its schema unless `plain`."""
     if request.limit is not None:
-        body |= {name: request.limit for name in LIMITS if name in body}
+        body |= {name: request.limit + thoughts for name in LIMITS if name in body}
     if request.schema and not plain and "response_format" not in body:
         schema = {"name": request.task or "answer", "strict": True, "schema": json.loads(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

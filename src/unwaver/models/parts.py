@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unwaver.types import Item, Model, Request
 
 if TYPE_CHECKING:
+    from unwaver.models.dialect import Dialect
     from unwaver.models.own_price import OwnPrice
     from unwaver.models.trained import Trained
 
@@ -78,6 +79,11 @@ class Parts:
     def decoding(self) -> str:
         """How tokens are chosen, as reports show it: "nucleus top_p 0.9"; "" for greedy."""
         return getattr(self._model, "decoding", "")
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """What the server behind the model does not take; only services have it."""
+        return getattr(self._model, "dialect", None)
 
     @property
     def free_text(self) -> Model | None:

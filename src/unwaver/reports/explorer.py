@@ -27,12 +27,14 @@ VERSION = 1
 CHUNK = 1000  # groups before progress is shown
 MOST_CASES = 100_000  # what a browser carries without effort; the worst ones
 HELD, BROKEN, NOT_APPLICABLE, MISSING = range(4)
-UNREADABLE, FAILED, NOT_ASKED, CUT, REFUSED = -1, -2, -3, -4, -5
+UNREADABLE, FAILED, NOT_ASKED, CUT, REFUSED, EMPTY, TOOL_CALL = -1, -2, -3, -4, -5, -6, -7
 # an answer without a label that has one all the same is only known to be right or wrong
 NO_LABEL = {
     "answered": UNREADABLE,
     "cut_read": UNREADABLE,
     "unreadable": UNREADABLE,
+    "empty": EMPTY,
+    "tool_call": TOOL_CALL,
     "failed": FAILED,
     "not_asked": NOT_ASKED,
     "not_needed": NOT_ASKED,

@@ -45,6 +45,9 @@ class Check:
     cut: int = 0
     not_asked: int = 0
     cut_read: int = 0
+    # of those with an unreadable answer: it has no text, or is a call of a tool
+    empty: int = 0
+    tool_call: int = 0
 
     @property
     def case(self) -> str:

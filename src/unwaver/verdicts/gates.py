@@ -259,6 +259,8 @@ def _counts(check: Check, block: Block, counted: int) -> Check:
         not_applicable=block.groups - counted - sum(missing.values()),
         unreadable=int(block.unreadable.sum()),
         cut_read=int(block.cut_read.sum()),
+        empty=int(block.empty.sum()),
+        tool_call=int(block.tool_call.sum()),
         missing=sum(missing.values()) - not_needed,
         **missing,
         not_needed=not_needed,

@@ -7,7 +7,8 @@
   const MOST_LABELS = 31;         // bits of a mask
   const MOST_CELLS = 1000000;     // of the table that finds different words
   const [HELD, BROKEN, NOT_APPLICABLE, MISSING] = [0, 1, 2, 3];
-  const NO_LABEL = { "-1": "unreadable", "-2": "failed", "-3": "not asked", "-4": "cut", "-5": "refused" };
+  const NO_LABEL = { "-1": "unreadable", "-2": "failed", "-3": "not asked", "-4": "cut", "-5": "refused", "-6": "empty",
+    "-7": "tool call" };
   const EXPECTED = {
     same: "the same answer", different: "another answer", implied: "what the originals imply", bucket: "the right answer",
   };

@@ -1,0 +1,34 @@
+"""What SQLite says went wrong with an answer store, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+from unwaver.errors import StoreError, StoreFull
+
+BUSY_SECONDS = 120.0
+
+
+def explain(error: Exception, path: Path, read_only: bool) -> NoReturn:
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")) and not read_only:
+        raise StoreFull(
+            f"no more answers can be saved ({error}); those saved so far are safe",
+            file=path,
+            hint="free some disk space, then run the same command again to continue",
+        ) from error
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        hint = "choose a folder you may write to with --out, or a file with --store"
+        raise StoreError(f"the answer store cannot be opened ({error})", file=path, hint=hint) from error
+    if code.startswith("SQLITE_BUSY"):
+        raise StoreError(
+            f"another process has held the answer store for {BUSY_SECONDS:.0f} s",
+            file=path,
+            hint="try again later",
+        ) from error
+    raise StoreError(
+        f"the answer store is damaged or no answer store ({error})",
+        file=path,
+        hint="move the file away (sqlite3 FILE .recover may save it); what it held will be asked again",
+    ) from error

@@ -1,0 +1,44 @@
+"""What answers cost, where prices are known, and what happens when a cost cap cannot hold."""
+
+from __future__ import annotations
+
+from math import inf
+
+from unwaver.asking.prices import Price
+from unwaver.asking.purse import Budget, Purse, Spent
+from unwaver.models.parts import Parts
+from unwaver.types import Answer, Model, Request
+
+
+def pay(
+    price: Price, budget: Budget, spent: Spent, purse: Purse, model: Model, request: Request, answer: Answer
+) -> bool:
+    """Count what an answer took; without usage, all that it can have cost. Is it more than was set aside?"""
+    tokens_in, tokens_out = answer.usage or (0, 0)
+    most = budget.worst(model, request) or 0.0
+    cached = answer.beside.cached_tokens if answer.beside else None
+    cost = price.cost(tokens_in, tokens_out, cached or 0)
+    if answer.usage is None:
+        # tries that a server may bill have been counted one by one, where the model tells of them
+        cost = 0.0 if answer.error is not None and Parts(model).meter is not None else most
+    purse.settle(most, cost)
+    if budget.max_cost is None or cost <= most * (1 + 1e-9):
+        return False
+    spent.stopped = spent.stopped or (
+        f"a reply of {model.name} cost {cost:.3g}, more than the {most:.3g} that its limits allow "
+        f"({tokens_in:,} prompt tokens, {tokens_out:,} answer tokens): --max-cost cannot be enforced"
+    )
+    return True
+
+
+def worst(budget: Budget, model: Model, request: Request) -> float:
+    most = budget.worst(model, request)
+    return inf if most is None else most
+
+
+def finishing(model: Model) -> bool:
+    """Let a model end what is in flight and send nothing more, if it can."""
+    finish = Parts(model).finish
+    if finish is not None:
+        finish()
+    return finish is not None
