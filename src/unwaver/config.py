@@ -48,6 +48,7 @@ class Config:
     additive: str = "disjoint"
     additive_cap: int | None = None
     base_accuracy: bool = False
+    corrected: bool = False
     task: str | None = None
     kind: str | None = None
     labels: tuple[str, ...] = ()
@@ -80,23 +81,8 @@ class Config:
     pilot: int | None = None
 
     PLACE = (
-        "device",
-        "out",
-        "store",
-        "max_calls",
-        "max_cost",
-        "price_in",
-        "price_out",
-        "pilot",
-        "unreadable",
-        "cut",
-        "fetch",
-        "base_accuracy",
-        "agree",
-        "scorers",
-        "read",
-        "until",
-        "alpha",
+        *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot"],
+        *["unreadable", "cut", "fetch", "base_accuracy", "corrected", "agree", "scorers", "read", "until", "alpha"],
     )
 
     def __post_init__(self) -> None:

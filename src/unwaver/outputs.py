@@ -41,6 +41,7 @@ BEGINNINGS: dict[str, re.Pattern[bytes]] = {
     "store": _STORE,
     "training": re.compile(rb'\{\s*"version": \d+,\s*"setup": '),
     "bag of words": re.compile(rb'\{\s*"version": \d+,\s*"task": "[^"]*",\s*"labels": '),
+    "predictions": re.compile(rb'[\[{]\s*(?:"|\{\s*"example_id")'),
     "study": re.compile(rb'\{\s*"version": \d+,\s*"lines": '),
     "study tables": re.compile(rb"\*\*.*\*\*\n\n\| "),
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-Role = Literal["original", "variant", "conclusion", "judge"]
+Role = Literal["original", "variant", "conclusion", "judge", "test"]  # test: of a full test set, in no bucket
 Expect = Literal["same", "different", "implied", "bucket"]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from unwaver.answers.schema import SCHEMA
+from unwaver.answers.weights import weighted
 from unwaver.errors import DataError, UsageError, near
 from unwaver.metrics.block import block_of
 from unwaver.metrics.score import score_frame
@@ -48,11 +49,17 @@ def by_partial_input(partial: pl.DataFrame) -> dict[str, str]:
     return parts
 
 
-def split_scores(frame: pl.DataFrame, parts: Mapping[str, str], *, seed: int = 0) -> dict[str, list[Score]]:
+def split_scores(
+    frame: pl.DataFrame, parts: Mapping[str, str], *, seed: int = 0, recounted: bool = False
+) -> dict[str, list[Score]]:
     """The scores of each part, parts in order of appearance.
 
-    Of corrected values only the renormalised ones are given: on a part the published ones mean nothing.
+    Corrected values keep the weights of the whole, so that the parts, weighted by their mass, average to the value
+    of the whole. Of these only the renormalised ones are given: on a part the published ones mean nothing.
+    `recounted` counts the bins again in each part, as Table 7 of ParaNLU does; then a part is made to look like
+    the whole test set.
     """
+    tests = frame.filter(pl.col("role") == "test")
     rows = frame.filter(pl.col("role") != "test")
     groups = rows["group"].unique(maintain_order=True).to_list()
     unknown = [g for g in groups if g not in parts]
@@ -65,6 +72,18 @@ def split_scores(frame: pl.DataFrame, parts: Mapping[str, str], *, seed: int = 0
     for part in dict.fromkeys(parts.values()):
         chosen = rows.filter(pl.col("group").is_in([g for g in groups if parts.get(g) == part]))
         if chosen.height:
-            scores = score_frame(chosen.select(list(SCHEMA)), seed=seed)
-            found[part] = [s for s in scores if not s.metric.endswith("_published") and s.metric != "weight_mass"]
+            chosen = chosen.select(list(SCHEMA))
+            scores = score_frame(_recounted(chosen, tests) if recounted else chosen, seed=seed)
+            found[part] = [s for s in scores if recounted or not _is_mass(s.metric)]
     return found
+
+
+def _recounted(rows: pl.DataFrame, tests: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a part with weights of their own, from the whole test set."""
+    anew = rows.with_columns(weight=pl.lit(None, dtype=pl.Float64))
+    both = weighted(pl.concat([anew, tests.select(list(SCHEMA))], how="vertical_relaxed"))
+    return both.filter(pl.col("role") != "test")
+
+
+def _is_mass(metric: str) -> bool:
+    return metric.endswith("_published") or metric == "weight_mass"

@@ -28,8 +28,9 @@ from unwaver.answers.columns import (
     wholes,
 )
 from unwaver.answers.schema import BLOCK, OPTIONAL, REQUIRED, ROLES, SCHEMA
+from unwaver.answers.weights import weighted
 from unwaver.errors import DataError, UsageError, near
-from unwaver.files import Where, read_rows, shown
+from unwaver.files import Row, Where, read_rows, shown
 from unwaver.groups import KINDS, expect_of
 from unwaver.state import NO_ANSWER, STATUSES, CutMode
 from unwaver.types import Expect
@@ -43,12 +44,28 @@ def read_table(path: Path) -> pl.DataFrame:
     if path.suffix == ".parquet":
         return complete(read_parquet(path), cut=None, origin=Origin(str(path)))
     rows = read_rows(path, required=REQUIRED)
+    return complete(_cells(rows), cut=None, origin=Origin(str(path), [row.where.line for row in rows]))
+
+
+def read_cells(path: Path, required: Sequence[str]) -> pl.DataFrame:
+    """The columns of a file as they are, with lists where lists are meant."""
+    if path.suffix != ".parquet":
+        return _cells(read_rows(path, required=required))
+    frame = read_parquet(path)
+    missing = [name for name in required if name not in frame.columns]
+    if missing:
+        hint = f"found: {', '.join(frame.columns)}"
+        raise DataError(f"the table has no column {', '.join(missing)}", file=path, hint=hint)
+    return frame
+
+
+def _cells(rows: Sequence[Row]) -> pl.DataFrame:
     cells = [{name: _cell(name, value, row.where) for name, value in row.cells.items()} for row in rows]
     if any(isinstance(row.get("gold"), list) for row in cells):
         for row in cells:
             gold = row.get("gold")
             row["gold"] = gold if gold is None or isinstance(gold, list) else [as_text(gold)]
-    return complete(frame_of(cells), cut=None, origin=Origin(str(path), [row.where.line for row in rows]))
+    return frame_of(cells)
 
 
 def _cell(name: str, value: Any, where: Where) -> Any:
@@ -117,7 +134,7 @@ def complete(table: Any, cut: CutMode | None = "exclude", origin: Origin = NOWHE
         _check_known(frame[name], known, origin)
     foreign = [n for n in frame.columns if n.startswith(_MADE) and not _is_made(n, frame.schema[n])]
     frame = frame.drop(foreign)
-    return _without_answer(frame if has_clusters else _with_units(frame), cut)
+    return weighted(_without_answer(frame if has_clusters else _with_units(frame), cut))
 
 
 def _without_answer(frame: pl.DataFrame, cut: CutMode | None) -> pl.DataFrame:

@@ -65,7 +65,12 @@ def table_of(
     extra = _extra_columns([(group, item) for group, item, *_ in rows], told)
     if any(right_by):
         extra["right_by"] = pl.Series("right_by", right_by, dtype=pl.String)
-    return table.with_columns(**extra)
+    table = table.with_columns(**extra)
+    if any(item.role == "test" for item in items):
+        from unwaver.answers.weights import weighted_by_items
+
+        table = weighted_by_items(table, items)
+    return table
 
 
 def _of_groups(groups: Sequence[Group]) -> dict[str, list[Any]]:

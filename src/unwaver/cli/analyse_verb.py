@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unwaver.cli import completion
-from unwaver.cli.options import DATA_DIR, JSON, LIMIT, PATH, SEED
+from unwaver.cli.options import DATA_DIR, JSON, LIMIT, PATH, SEED, TEST
 from unwaver.cli.printing import print_json
 from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import DataError, UsageError
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unwaver.types import Score
-
-_TEST = option("--test", type=PATH, metavar="FILE", help="ParaNLU: the model's predictions on the full test set.")
 
 
 @verbs(
@@ -48,9 +46,12 @@ def command() -> None:
     "What to analyse",
     option("--accuracy", default="A_bucket", show_default=True, metavar="METRIC", help="Metric for accuracy."),
     option("--consistency", default="P_C", show_default=True, metavar="METRIC", help="Metric for consistency."),
+    TEST,
 )
 @section("Output", JSON)
-def pareto_command(paths: tuple[Path, ...], accuracy: str, consistency: str, as_json: bool) -> None:
+def pareto_command(
+    paths: tuple[Path, ...], accuracy: str, consistency: str, test: tuple[str, ...], as_json: bool
+) -> None:
     """Find the models that no other model beats.
 
     A model is on the front if no other has both higher accuracy and higher consistency.
@@ -58,7 +59,8 @@ def pareto_command(paths: tuple[Path, ...], accuracy: str, consistency: str, as_
     """
     from unwaver.metrics.pareto import pareto
 
-    points = pareto(_told_apart({str(path): _scores(path) for path in paths}), accuracy, consistency)
+    found = _all_scores(paths, test)
+    points = pareto(_told_apart(dict(zip(map(str, paths), found, strict=True))), accuracy, consistency)
     if not points:
         raise UsageError(f"no model has both {accuracy} and {consistency}", hint="unwaver score PATH --json")
     header = ("relation", "model", accuracy, consistency, "least", "PVAP", "front")
@@ -83,24 +85,20 @@ def pareto_command(paths: tuple[Path, ...], accuracy: str, consistency: str, as_
         metavar="NAME",
         help="Metric to show. Repeatable.",
     ),
+    TEST,
 )
 @section("Output", JSON)
-def series_command(steps: tuple[str, ...], metrics: tuple[str, ...], as_json: bool) -> None:
+def series_command(steps: tuple[str, ...], metrics: tuple[str, ...], test: tuple[str, ...], as_json: bool) -> None:
     """Show accuracy and consistency over training sizes.
 
     SIZE is a number. PATH is a run folder, a scores.json, a table or a log.
     """
     from unwaver.analysis.series import series
 
+    sizes, paths = zip(*map(_step, steps), strict=True)
     models: dict[float, list[Score]] = {}
-    for given in steps:
-        size, equals, path = given.partition("=")
-        try:
-            models.setdefault(float(size), []).extend(_scores(Path(path)))
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise UsageError(f"{given}: expected SIZE=PATH", hint="such as 0.1=runs/a-tenth 1=runs/all")
+    for size, scores in zip(sizes, _all_scores(paths, test), strict=True):
+        models.setdefault(size, []).extend(scores)
     found = series(models, metrics)
     header = ("relation", "size", "model", *(m for name in metrics for m in (name, "95 % interval")), "flags")
     rows = []
@@ -108,6 +106,17 @@ def series_command(steps: tuple[str, ...], metrics: tuple[str, ...], as_json: bo
         cells = [c for name in metrics for c in _with_interval(*step.values.get(name, (None, None, None)))]
         rows.append((step.relation, f"{step.size:g}", step.model, *cells, ", ".join(step.flags)))
     _emit({"steps": [asdict(step) for step in found]}, header, rows, as_json)
+
+
+def _step(given: str) -> tuple[float, Path]:
+    """ "0.1=runs/a" -> (0.1, runs/a)"""
+    size, _, path = given.partition("=")
+    try:
+        if path:
+            return float(size), Path(path)
+    except ValueError:
+        pass
+    raise UsageError(f"{given}: expected SIZE=PATH", hint="such as 0.1=runs/a-tenth 1=runs/all")
 
 
 # --- tables -------------------------------------------------------------------------------------------------
@@ -128,12 +137,19 @@ _SPLIT = ("P_C", "P_C_pairs", "PVAP", "A_original", "A_paraphrase", "P_C_correct
     "What to analyse",
     option("--by", metavar="COLUMN", help="Column with one value per group."),
     option("--partial", type=PATH, metavar="PATH", help="Answers of a partial-input model."),
-    _TEST,
+    TEST,
+    option(
+        "--weights",
+        type=click.Choice(["whole", "recounted"]),
+        default="whole",
+        show_default=True,
+        help="Corrected values: the weights of all problems, or bins counted again in each part (Table 7).",
+    ),
     SEED,
 )
 @section("Output", JSON)
 def split_command(
-    path: Path, by: str | None, partial: Path | None, test: Path | None, seed: int, as_json: bool
+    path: Path, by: str | None, partial: Path | None, test: tuple[str, ...], weights: str, seed: int, as_json: bool
 ) -> None:
     """Score parts of the groups separately.
 
@@ -144,17 +160,20 @@ def split_command(
 
     if (by is None) == (partial is None):
         raise UsageError("give one of --by COLUMN and --partial PATH", hint="unwaver analyse split --help")
-    frame = _table(path, test)
+    frame, *others = _tables([path, *([partial] if partial is not None else [])], test)
     if partial is not None:
-        given = _table(partial)
+        given = others[0]
         parts = by_partial_input(given)
         tables = [frame, given]
     else:
         parts, tables = by_column(frame, str(by)), [frame]
+    if weights == "recounted" and not any((table["role"] == "test").any() for table in tables):
+        hint = "add the same model's answers on the test set: --test FILE"
+        raise UsageError("--weights recounted needs the test set that the bins are compared with", hint=hint)
     found = [
         (part, s)
         for table in tables
-        for part, scores in split_scores(table, parts, seed=seed).items()
+        for part, scores in split_scores(table, parts, seed=seed, recounted=weights == "recounted").items()
         for s in scores
     ]
     shown = [(part, s) for part, s in found if s.metric in _SPLIT and s.value is not None]
@@ -169,9 +188,9 @@ def split_command(
 @verb("compare", within=command, examples=("unwaver analyse compare human.csv automatic.csv",))
 @click.argument("first", type=PATH)
 @click.argument("second", type=PATH)
-@section("What to analyse", _TEST, SEED)
+@section("What to analyse", TEST, SEED)
 @section("Output", JSON)
-def compare_command(first: Path, second: Path, test: Path | None, seed: int, as_json: bool) -> None:
+def compare_command(first: Path, second: Path, test: tuple[str, ...], seed: int, as_json: bool) -> None:
     """Compare two sets of paraphrases of the same problems.
 
     FIRST and SECOND hold, for example, human and automatic paraphrases.
@@ -179,7 +198,7 @@ def compare_command(first: Path, second: Path, test: Path | None, seed: int, as_
     """
     from unwaver.analysis.two_tables import compare_tables
 
-    found = compare_tables(_table(first, test), _table(second, test), seed=seed)
+    found = compare_tables(*_tables([first, second], test, one_model=True), seed=seed)
     header = ("metric", "first", "second", "difference", "95 % interval", "groups")
     rows = [
         (
@@ -378,11 +397,24 @@ def _told_apart(scores: Mapping[str, Sequence[Score]]) -> list[Score]:
     ]
 
 
-def _table(path: Path, test: Path | None = None) -> pl.DataFrame:
-    """The answers of a run folder, a table or a log."""
+def _tables(paths: Sequence[Path], test: Sequence[str], *, one_model: bool = False) -> list[pl.DataFrame]:
+    """The answers of run folders, tables or logs, with the test sets of their models."""
     from unwaver.engine.load import load
+    from unwaver.logs.test_sets import shared_test_sets
 
-    return load(path, test=test).frame
+    with shared_test_sets(test, one_model=one_model) as sets:
+        return [load(path, test=sets).frame for path in paths]
+
+
+def _all_scores(paths: Sequence[Path], test: Sequence[str]) -> list[list[Score]]:
+    """The scores of each path; with test sets, answers are scored again."""
+    from unwaver.engine.load import score
+    from unwaver.logs.test_sets import shared_test_sets
+
+    if not test:
+        return [_scores(path) for path in paths]
+    with shared_test_sets(test) as sets:
+        return [list(score(path, test=sets)) for path in paths]
 
 
 def _percent(value: float | None) -> str:

@@ -121,6 +121,13 @@ variant_options = together(
     )
 )
 
+TEST = option(
+    "--test",
+    multiple=True,
+    metavar="[MODEL=]FILE",
+    help="The same model's answers on the full test set, for corrected values. Repeatable, one per model.",
+)
+
 log_options = section(
     "Logs of other tools",
     option("--task", metavar="NAME", help="Treat all files as this one task, such as several prompts for it."),
@@ -133,7 +140,7 @@ log_options = section(
     option("--replicate", metavar="FIELD", help="Field that distinguishes repeats of one wording."),
     option("--filter", metavar="NAME", help="lm-eval: filter whose answers are used. [default: the first]"),
     option("--metric-key", metavar="NAME", help="Metric, scorer or column that says whether an answer is right."),
-    option("--test", type=PATH, metavar="FILE", help="ParaNLU: the model's predictions on the full test set."),
+    TEST,
 )
 
 # how answers that are already there are read: score, compare and gate

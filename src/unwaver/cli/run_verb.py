@@ -84,6 +84,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         is_flag=True,
         help="Also ask the whole split that a set was made from, for its accuracy.",
     ),
+    option("--corrected", is_flag=True, help="ParaNLU: also ask the full test set, and report corrected values."),
     option("--from", "from_file", type=PATH, metavar="FILE", help="Repeat the run described by a run.json."),
 )
 @section(

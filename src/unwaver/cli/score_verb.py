@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.options import JSON, PATH, QUIET, answer_options
+from unwaver.cli.options import FORCE, JSON, PATH, QUIET, answer_options
 from unwaver.cli.printing import emit
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UnwaverError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from unwaver.result import Result
 
 
@@ -35,23 +37,50 @@ if TYPE_CHECKING:
         show_default=True,
         help="Corrected values that the table shows; --json has both.",
     ),
+    option(
+        "--predictions",
+        type=PATH,
+        metavar="DIR",
+        help="ParaNLU: also write the predictions to files in the published form.",
+    ),
+    FORCE,
     JSON.but(help="Print scores.json on stdout and nothing else."),
     QUIET,
 )
-def command(paths: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any) -> None:
+def command(
+    paths: tuple[Path, ...], as_json: bool, quiet: bool, predictions: Path | None, force: bool, **options: Any
+) -> None:
     """Score answers that you already have. No model is asked.
 
     PATHS are a run folder, tables of answers, or logs of other tools. A table (.csv, .jsonl, .parquet) has the
     columns group, kind, role, label and, if known, gold. Options name the columns of other tables.
     """
-    from unwaver.engine.load import score
+    from unwaver.engine.load import load, score_loaded
 
-    result = score(list(paths), **options)
+    weights, unreadable = options.pop("weights"), options.pop("unreadable")
+    found = load(list(paths), **options)
+    if predictions is not None:
+        _write_predictions(found.frame, predictions, force)
+    result = score_loaded(found, weights, unreadable)
     if result.folder is not None:
         _write(result, result.folder)
     emit(result, as_json=as_json, quiet=quiet)
     if not result.is_complete:
         raise click.exceptions.Exit(3)
+
+
+def _write_predictions(frame: pl.DataFrame, place: Path, force: bool) -> None:
+    from unwaver.cli.printing import inputs_of
+    from unwaver.engine import folder
+    from unwaver.logs.paranlu_export import prediction_files
+    from unwaver.outputs import check_folder
+
+    files = prediction_files(frame)
+    forms = dict.fromkeys(files, "predictions")
+    check_folder(place, forms, inputs=inputs_of("predictions"), force=force, option="--predictions")
+    folder.open_place(place)
+    for name, text in files.items():
+        folder.write_whole(place / name, text)
 
 
 def _write(result: Result, place: Path) -> None:

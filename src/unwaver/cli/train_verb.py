@@ -259,9 +259,10 @@ def _print_table(found: Sequence[tuple[Path, Sequence[TrainedModel]]]) -> None:
 def _suite_of(task: str, named: str) -> str:
     """A suite that has groups of the task: _suite_of("mnli", "mnli") -> "calm/mnli"; a file where there is none:
     _suite_of("own", "my.toml") -> "FILE --task my.toml"."""
-    from unwaver.suites import becel, calm, paranlu
+    from unwaver.suites import becel, calm
+    from unwaver.tasks.paranlu_names import TASKS
 
-    in_paranlu = {name: short for short, name in paranlu.TASKS.items()}
+    in_paranlu = {name: short for short, name in TASKS.items()}
     if task in in_paranlu:
         return f"paranlu/{in_paranlu[task]}"
     if task in becel.CASES:

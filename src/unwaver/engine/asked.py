@@ -82,7 +82,7 @@ class _Rounds:
                 f"{writer.model.name} is deterministic: unwaver asks it once per item. "
                 "To get different paraphrases, add --writer-arg temperature=0.6"
             )
-        awaiting = {group.id for group in self.groups if len(group.items) == 1}
+        awaiting = {group.id for group in self.groups if len(group.items) == 1 and group.items[0].role != "test"}
         for attempt in range(written.tries):
             grown = written.round(attempt, self.groups, awaiting, self._put)
             if grown is None:

@@ -226,7 +226,7 @@ def _entry(prepared: Prepared, party: Party, store: Store | None, sample: Sample
     return {
         "model": party.name if party.role == "model" else f"{party.name} ({party.role})",
         "role": party.role,
-        "groups": len(prepared.groups),
+        "groups": sum(group.items[0].role != "test" for group in prepared.groups),
         "requests": party.asked + party.more,
         "unique_requests": len(party.requests) + party.more,
         "already_answered": len(known),

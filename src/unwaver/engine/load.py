@@ -82,7 +82,16 @@ def score(
     stopped at the token limit like any others.
     """
     found = load(answers, cut=cut, review=review, agree=agree, **log_options)
-    if weights == "published" and found.place is None:
+    return score_loaded(found, weights, unreadable, seed)
+
+
+def score_loaded(
+    found: Loaded,
+    weights: Literal["published", "renormalised"] = "renormalised",
+    unreadable: Unreadable | None = None,
+    seed: int = 0,
+) -> Result:
+    if weights == "published":
         found = replace(found, run={**found.run, "weights": weights})
     return found.scored(unreadable, seed)
 
@@ -104,11 +113,21 @@ def load(
     if paths := _paths(answers):
         place = run_folder(paths, options.format)
         if place is not None:
-            return load_run(place, cut=cut, review=review, agree=agree)
+            return _with_test(load_run(place, cut=cut, review=review, agree=agree), options.test, paths)
         answers, notes = read_logs(paths, options)
     kept = {"cut": cut} if cut == "keep" else {}
     frame = complete(answers, cut or "exclude")
-    return Loaded([frame], run={"versions": folder.versions(), **kept, **({"notes": notes} if notes else {})})
+    found = Loaded([frame], run={"versions": folder.versions(), **kept, **({"notes": notes} if notes else {})})
+    return _with_test(found, options.test, paths)
+
+
+def _with_test(found: Loaded, test: Any, paths: Sequence[Path]) -> Loaded:
+    """With answers on the full test set that are in files of their own (--test)."""
+    if not test:
+        return found
+    from unwaver.logs.test_sets import with_test_sets
+
+    return replace(found, frames=with_test_sets([found.frame], test, str(paths[0]) if len(paths) == 1 else ""))
 
 
 def _paths(answers: Any) -> list[Path]:

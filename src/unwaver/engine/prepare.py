@@ -192,6 +192,10 @@ def choose(config: Config, console: Console) -> Chosen:
     selection = select(
         config.suites, _suite_options(config, console), limit=config.limit, sample=config.sample, seed=config.seed
     )
+    if config.corrected:
+        from unwaver.suites.test_sets import with_test_sets
+
+        selection = with_test_sets(selection, _suite_options(config, console), config.until)
     verdicts: dict[str, bool] = {}
     if config.review:
         from unwaver.groups.review import check_sheet, read_sheet

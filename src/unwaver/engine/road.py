@@ -113,7 +113,8 @@ def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:
     """Give groups that the model was trained on a kind of their own: symmetric -> symmetric_seen."""
     if not seen:
         return frame
-    apart = pl.col("group").is_in(list(seen))
+    in_group, apart = pl.col("role") != "test", pl.col("group").is_in(list(seen))
+    apart = pl.when(in_group).then(apart).otherwise((apart | ~in_group).all().over("suite", "task", "kind"))
     return frame.with_columns(kind=pl.when(apart).then(pl.col("kind") + SEEN_SUFFIX).otherwise(pl.col("kind")))
 
 

@@ -26,17 +26,13 @@ def group_from_json(
     id = _text(record, "id", f"{suite}/{task}/{kind}/{where.line}", where)
     expect = _expect(record, kind, where)
     items = record.get("items")
-    if (
-        not isinstance(items, list)
-        or not items
-        or (len(items) < 2 and kind.partition("_")[0] not in ALONE and "keep" not in record)
-    ):
+    if not isinstance(items, list) or not items or (len(items) < 2 and not _may_be_alone(record, kind)):
         raise where.error(
             f'"items": found {shown(items)}, expected a list of two or more',
             'write "items": [{"text": "the original"}, {"text": "the variant"}]',
         )
     roles = _default_roles(expect, len(items))
-    return Group(
+    group = Group(
         id=id,
         suite=suite,
         task=task,
@@ -52,6 +48,16 @@ def group_from_json(
         epsilon=_share(record, "epsilon", where),
         units=_texts(record, "units", where),
     )
+    if any(item.role == "test" for item in group.items) and (len(items) > 1 or expect != "bucket"):
+        hint = 'write each item of a test set as a group of its own, with "expect": "bucket"'
+        raise where.error('"role": found test in a group of several items, or in one that is no bucket', hint)
+    return group
+
+
+def _may_be_alone(record: Mapping[str, Any], kind: str) -> bool:
+    """An original whose variants are still to come, or an item of a test set."""
+    item = record["items"][0]
+    return kind.partition("_")[0] in ALONE or "keep" in record or (isinstance(item, dict) and item.get("role") == "test")
 
 
 def _expect(record: Mapping[str, Any], kind: str, where: Where) -> Expect:

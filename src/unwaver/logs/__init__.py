@@ -48,7 +48,7 @@ def read_logs(paths: Sequence[Path], options: LogOptions) -> tuple[pl.DataFrame,
                 line=None if path.is_dir() else 1,
             )
     said: list[str] = []
-    options = replace(options, say=said.append)
+    options = replace(options, say=said.append, test=())
     frames = [registry.call("logs", first, pl.DataFrame, path, options) for path in dict.fromkeys(paths)]
     frame = pl.concat(_alike(frames), how="diagonal_relaxed")
     if frame["kind"].null_count() == 0:  # a table of groups

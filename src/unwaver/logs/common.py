@@ -43,13 +43,12 @@ class LogOptions:
     answer: str | None = None
     gold: str | None = None
     replicate: str | None = None
-    test: Path | str | None = None  # paranlu: the same model's predictions on the full test set
+    test: Any = ()  # the same model's answers on the full test set: [MODEL=]FILE, several, or TestSets
     say: Callable[[str], None] = field(default=silent, compare=False)  # what a reader of the scores must know
 
     def __post_init__(self) -> None:
-        for name in ("bucket_file", "test"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else Path(value))
+        if self.bucket_file is not None:
+            object.__setattr__(self, "bucket_file", Path(self.bucket_file))
         if self.bucket_regex is not None:
             try:
                 re.compile(self.bucket_regex)

@@ -138,5 +138,5 @@ def seen_groups(groups: Sequence[Group], trained: Trained, tasks: Any) -> list[s
     return [
         group.id
         for group in groups
-        if any(i.role != "judge" and fingerprint(i, tasks(i.task)) in known for i in group.items)
+        if any(i.role not in ("judge", "test") and fingerprint(i, tasks(i.task)) in known for i in group.items)
     ]

@@ -10,7 +10,7 @@ of the tasks themselves, in DIR/abductive_nli_art and DIR/defeasible_nli.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ from unwaver.files import Row, Where, extension, read_json, read_rows, read_text
 from unwaver.suites import check_case
 from unwaver.suites.library import Library, library
 from unwaver.tasks import Task, task_named
+from unwaver.tasks.paranlu_names import TASKS as TASKS
 from unwaver.types import Group, Item, Role, Suite
 
-# the task of the suite -> the built-in task of its items: δ-SNLI is another task than SNLI
-TASKS = {"anli": "anli", "snli": "delta-snli", "atomic": "delta-atomic", "social": "delta-social"}
+Labelled = tuple[int, dict[str, str], tuple[str, ...]]  # number of the row, fields, right answer
 CASES = dict.fromkeys(TASKS, ("paraphrase",))
 PARAPHRASED = {"anli": ("hyp1", "hyp2"), "snli": ("update",), "atomic": ("update",), "social": ("update",)}
 
@@ -106,17 +106,50 @@ def _accepted(task: Task, label: int) -> tuple[str, ...]:
     return (str(label),) if task.name == "anli" else (task.labels[label],)
 
 
-# --- solved examples ----------------------------------------------------------------------------------------
+# --- solved examples and test sets ----------------------------------------------------------------------------
 
 _ART = ("abductive_nli_art/train", "abductive_nli_art/dev")
 _DELTA = ("{}_train", "{}_dev", "{}_dev_part_paranlu_analysis", "{}_test")
 
 
-def _abductive_examples(files: Library) -> Iterator[Item]:
-    """From train or dev: the labels, 1 or 2 a line, stand in a file of their own."""
-    path = next((p for name in _ART if (p := files.find_optional(name)) is not None), None)
+def full_test_set(
+    task: str, data_dir: Path | None = None, *, fetch: bool = False, say: Callable[[str], None] | None = None
+) -> Iterator[Item]:
+    """The full test set of a task, for corrected values: α-NLI 3,059 items, δ-SNLI 1,837, δ-ATOMIC 4,138."""
+    check_case("paranlu", CASES, task, "paraphrase")
+    files = library(data_dir, fetch=fetch, say=say)
+    if task == "anli":
+        found = _abductive(_first(files, ("abductive_nli_art/test",)))
+    else:
+        found = _defeasible_rows(task, _first(files, (f"defeasible_nli/{task}_test",)))
+    form = task_named(TASKS[task])
+    return (_item(f"paranlu/{task}/test/{n}", form, "test", fields, gold) for n, fields, gold in found)
+
+
+def _first(files: Library, names: Sequence[str], wanted: int = 0) -> Path:
+    path = next((p for name in names if (p := files.find_optional(name)) is not None), None)
     if path is None:
-        raise files.missing(f"{_ART[1]}.jsonl", " or ".join(f"{name}.jsonl" for name in _ART))
+        raise files.missing(f"{names[wanted]}.jsonl", " or ".join(f"{name}.jsonl" for name in names))
+    return path
+
+
+def _abductive_examples(files: Library) -> Iterator[Item]:
+    form = task_named("anli")
+    for n, fields, gold in _abductive(_first(files, _ART, 1)):
+        yield _item(f"paranlu/anli/example/{n}", form, "original", fields, gold)
+
+
+def _defeasible_examples(task: str, files: Library) -> Iterator[Item]:
+    """From the first of these files that has the fields apart; of δ-SOCIAL the hypothesis is all there is before
+    the update, so that the training form (sentence1, sentence2) serves too."""
+    path = _first(files, [f"defeasible_nli/{name.format(task)}" for name in _DELTA], 1)
+    form = task_named(TASKS[task])
+    for n, fields, gold in _defeasible_rows(task, path):
+        yield _item(f"paranlu/{task}/example/{n}", form, "original", fields, gold)
+
+
+def _abductive(path: Path) -> Iterator[Labelled]:
+    """The labels, 1 or 2 a line, stand in a file of their own."""
     rows = read_rows(path, required=task_named("anli").fields)
     labels_path = path.with_name(f"{path.name.partition('.')[0]}-labels.lst")
     labels = read_text(labels_path).split()
@@ -124,22 +157,15 @@ def _abductive_examples(files: Library) -> Iterator[Item]:
         message = f"found {len(labels)} labels, expected 1 or 2 for each of the {len(rows)} rows of {path.name}"
         raise DataError(message, hint="take both files from one release", file=labels_path)
     for n, (row, label) in enumerate(zip(rows, labels, strict=True)):
-        fields = {name: row.text(name) for name in task_named("anli").fields}
-        yield _item(f"paranlu/anli/example/{n}", task_named("anli"), "original", fields, (label,))
+        yield n, {name: row.text(name) for name in task_named("anli").fields}, (label,)
 
 
-def _defeasible_examples(task: str, files: Library) -> Iterator[Item]:
-    """From the first of these files that has the fields apart; of δ-SOCIAL the hypothesis is all there is before
-    the update, so that the training form (sentence1, sentence2) serves too."""
-    names = [f"defeasible_nli/{name.format(task)}" for name in _DELTA]
-    path = next((p for name in names if (p := files.find_optional(name)) is not None), None)
-    if path is None:
-        raise files.missing(f"{names[1]}.jsonl", " or ".join(names))
+def _defeasible_rows(task: str, path: Path) -> Iterator[Labelled]:
     form = task_named(TASKS[task])
     for n, row in enumerate(read_rows(path)):
         fields, label = _defeasible(row, form) if extension(path) != ".csv" else _joined(row)
         if label is not None and fields["update"].strip():
-            yield _item(f"paranlu/{task}/example/{n}", form, "original", fields, (form.labels[label],))
+            yield n, fields, (form.labels[label],)
 
 
 def _defeasible(row: Row, form: Task) -> tuple[dict[str, str], int | None]:

@@ -14,9 +14,9 @@ from typing import Any
 from unwaver.errors import UsageError, near
 from unwaver.models.hf_common import import_torch, pick_device
 from unwaver.models.trained import PLAIN, check_form
-from unwaver.suites import paranlu
 from unwaver.suites.library import library
 from unwaver.tasks import CALM, Task, open_task
+from unwaver.tasks.paranlu_names import TASKS
 from unwaver.train.adversarial import check_substitution
 from unwaver.train.base import base_identity, open_base
 from unwaver.train.consistency import checked
@@ -189,7 +189,7 @@ def task_and_form(name: str) -> tuple[Task, str]:
     if slash and suite == "becel":
         return open_task(rest), PLAIN
     if slash and suite == "paranlu":
-        return open_task(paranlu.TASKS.get(rest, rest)), PLAIN
+        return open_task(TASKS.get(rest, rest)), PLAIN
     return open_task(name), PLAIN
 
 

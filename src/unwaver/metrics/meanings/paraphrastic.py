@@ -163,6 +163,15 @@ def _about_buckets(context: Context) -> Iterator[str]:
         )
 
 
+def _about_test_set(context: Context) -> Iterator[str]:
+    s = context.score
+    if s.value is not None and context.value("A_corrected") is None:
+        yield (
+            f"{s.suite}/{s.task}/{s.kind}: no corrected values: they need the probability of the right answer to "
+            "originals and test items, and these answers have none"
+        )
+
+
 def _about_lost_mass(context: Context) -> Iterator[str]:
     s = context.score
     if s.value is not None and s.value < 1 - 1e-9:
@@ -292,7 +301,8 @@ MEANINGS = (
         formula="mean of [test item right]",
         better="high",
         paper=PARANLU,
-        docs=_PAGE,
+        docs=_CORRECTED,
+        remark=_about_test_set,
     ),
     Meaning(
         "P_C_corrected",
