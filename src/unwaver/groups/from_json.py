@@ -57,7 +57,11 @@ def group_from_json(
 def _may_be_alone(record: Mapping[str, Any], kind: str) -> bool:
     """An original whose variants are still to come, or an item of a test set."""
     item = record["items"][0]
-    return kind.partition("_")[0] in ALONE or "keep" in record or (isinstance(item, dict) and item.get("role") == "test")
+    return (
+        kind.partition("_")[0] in ALONE
+        or "keep" in record
+        or (isinstance(item, dict) and item.get("role") == "test")
+    )
 
 
 def _expect(record: Mapping[str, Any], kind: str, where: Where) -> Expect:
