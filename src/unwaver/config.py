@@ -81,8 +81,8 @@ class Config:
     pilot: int | None = None
 
     PLACE = (
-        *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot"],
-        *["unreadable", "cut", "fetch", "base_accuracy", "corrected", "agree", "scorers", "read", "until", "alpha"],
+        *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot", "cut"],
+        *["unreadable", "fetch", "base_accuracy", "corrected", "agree", "scorers", "read", "until", "alpha"],
     )
 
     def __post_init__(self) -> None:
