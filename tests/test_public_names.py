@@ -61,6 +61,7 @@ PARTS = [
     "meter",
     "most_tokens",
     "price",
+    "tell",
     "trained",
 ]
 

@@ -24,10 +24,12 @@ def untracked(_what: str, _total: int) -> AbstractContextManager[Progress]:
 
 @dataclass(frozen=True)
 class Console:
-    """`say` a line, `track` work of a known size. Silent by default."""
+    """`say` a line, `track` work of a known size, tell what work is `waiting` for ("": it goes on). Silent by
+    default."""
 
     say: Callable[[str], None] = silent
     track: Track = untracked
+    waiting: Callable[[str], None] = silent
 
 
 def captured(printing: Callable[[Terminal], None], width: int = 100) -> str:

@@ -304,3 +304,61 @@ def test_a_server_is_one_however_its_address_is_written():
     forms = ["http://Host:1/v1", "http://host:1/v1/", "http://host:1/v1/chat/completions", "http://host:1/v1?a=b"]
     assert len({address_of(form, "m", None).server for form in forms}) == 1
     assert address_of("http://host:2/v1", "m", None).server not in {address_of(f, "m", None).server for f in forms}
+
+
+# --- what a person hears
+
+
+def told_while(pace, clock, tokens=1):
+    heard = []
+    pace.admit(lambda: tokens, clock, threading.Event(), heard.append)
+    return heard
+
+
+def test_a_wait_is_told_with_its_reason_and_its_end(clock):
+    pace = Pace()
+    pace.join(Limits(rpm=1, tpm=500))
+    assert told_while(pace, clock, 400) == []
+    heard = told_while(pace, clock, 400)
+    assert heard[0] == "waiting 60 s: rpm=1 is reached"
+    assert heard[-2:] == ["waiting 1 s: rpm=1 is reached", ""]
+
+
+@pytest.mark.parametrize(("left", "after", "why"), [
+    ({}, 12.0, "waiting 12 s: it asks for a pause"),
+    ({"requests": Left(0, 7.5)}, None, "waiting 8 s: its limit of requests is used up"),
+    ({"tokens": Left(5, 30.0)}, None, "waiting 30 s: its limit of tokens is used up"),
+])  # fmt: skip
+def test_what_a_server_says_is_told(clock, left, after, why):
+    pace = Pace()
+    pace.hear(left, after, clock.now())
+    assert told_while(pace, clock, 100)[0] == why
+
+
+def test_short_waits_are_not_told(clock):
+    pace = Pace()
+    pace.hear({}, 1.5, clock.now())
+    assert told_while(pace, clock) == []
+    assert clock.waited == 1.5
+
+
+def test_tokens_in_a_minute_are_told(clock):
+    pace = Pace()
+    pace.join(Limits(tpm=500))
+    told_while(pace, clock, 400)
+    assert told_while(pace, clock, 400)[0] == "waiting 60 s: tpm=500 is reached"
+
+
+def test_one_who_asks_alone_hears_of_a_pause():
+    """After a refusal with Retry-After, nobody else may be there to wait for a turn."""
+    refused = Raw(429, {"error": {"message": "slow down"}}, {"Retry-After": "9"})
+    heard, waited = [], []
+    with Server(script=lambda number, *_: refused if number == 0 else None) as server:
+        model = openai.open_model("m", base_url=server.url, wait=waited.append)
+        model.tell = heard.append
+        answers = [a for batch in model.answer([Request("t", (), "Who?", (), ())]) for _, a in batch]
+        model.close()
+    assert [a.error for a in answers] == [None]
+    assert heard[0].startswith(f"{server.url}: waiting ")
+    assert heard[0].endswith(" s: it asks for a pause")
+    assert heard[-1] == ""

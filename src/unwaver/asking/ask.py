@@ -123,6 +123,7 @@ class Asker:
     ledger: Ledger | None = None  # and share the cost cap
     say: Callable[[str], None] = lambda _: None
     cut: CutMode = "exclude"
+    waiting: Callable[[str], None] = lambda _: None  # hears what a model waits for
 
     def __post_init__(self) -> None:
         self.option = ""  # what stands before an option of the model that is asked, if not --model-arg
@@ -150,6 +151,7 @@ class Asker:
         waves: Any = self.claims.waves(groups, model, progress) if self.claims else _waves(groups)
         capped = self.budget.max_cost is not None
         Parts(model).meter = partial(self._purse.try_again, price=self.budget.price(model)) if capped else None
+        Parts(model).tell = self.waiting
         with closing(waves):
             for wave in waves:
                 remaining = wave

@@ -163,7 +163,8 @@ def _asking(place: Path, device: str | None, speak: Speak) -> Consult:
         model = open_consulted(Config((), (), device=device), enquiry.model, enquiry.options, option)
         respondent = planned(enquiry, model)
         with closing(model), closing(Store(place)) as store, claiming(store, speak.say) as claims:
-            said = put(respondent, Asker(store, claims=claims, say=speak.say), speak)
+            asker = Asker(store, claims=claims, say=speak.say, waiting=speak.waiting)
+            said = put(respondent, asker, speak)
             for line in in_words(grouped(of_respondents([(enquiry.role, enquiry.name, respondent)], store))):
                 speak.say(line)
             return said

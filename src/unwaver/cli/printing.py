@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from unwaver.secrets import masked, masked_json
 if TYPE_CHECKING:
     from unwaver.result import Result
 
+SELDOM = 60.0
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -76,12 +78,19 @@ def console(quiet: bool) -> Console:
     from rich.console import Console as RichConsole
 
     stderr = RichConsole(stderr=True, highlight=False)
-    return Console(say=lambda line: stderr.print(masked(line), markup=False), track=_tracker(stderr))
+    bar = _Bar(stderr)
+    return Console(lambda line: stderr.print(masked(line), markup=False), bar.track, bar.waiting)
 
 
-def _tracker(stderr: Any) -> Callable[[str, int], Any]:
+class _Bar:
+    """Progress on a terminal; elsewhere only what is waited for, in at most one line in `SELDOM` seconds."""
+
+    def __init__(self, stderr: Any):
+        self._stderr, self._told = stderr, -math.inf
+        self._describe: Callable[[str], None] | None = None
+
     @contextmanager
-    def track(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    def track(self, what: str, total: int) -> Iterator[Callable[[int], None]]:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (
@@ -90,8 +99,17 @@ def _tracker(stderr: Any) -> Callable[[str, int], Any]:
             MofNCompleteColumn(),
             TimeRemainingColumn(),
         )
-        with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
+        with Progress(*columns, console=self._stderr, transient=True, disable=not self._stderr.is_terminal) as bar:
             task = bar.add_task(masked(what), total=total)
-            yield lambda done: bar.advance(task, done)
+            outer, self._describe = self._describe, lambda text: bar.update(task, description=text or masked(what))
+            try:
+                yield lambda done: bar.advance(task, done)
+            finally:
+                self._describe = outer
 
-    return track
+    def waiting(self, text: str) -> None:
+        if self._stderr.is_terminal and self._describe is not None:
+            self._describe(masked(text))
+        elif text and time.monotonic() - self._told >= SELDOM:
+            self._told = time.monotonic()
+            self._stderr.print(masked(text), markup=False)

@@ -97,7 +97,8 @@ def _ask(prepared: Prepared, store: Store) -> Asked:
     with claiming(store, prepared.console.say) as claims, ExitStack() as opened:
         capped = prepared.budget.max_cost is not None
         ledger = opened.enter_context(sharing(store, claims.worker)) if capped else None
-        asker = Asker(store, prepared.budget, claims=claims, ledger=ledger, say=prepared.console.say)
+        say, waiting = prepared.console.say, prepared.console.waiting
+        asker = Asker(store, prepared.budget, claims=claims, ledger=ledger, say=say, waiting=waiting)
         asked = ask(prepared, asker)
     if asked.full:
         raise asked.full

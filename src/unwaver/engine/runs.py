@@ -175,7 +175,8 @@ def stores(prepared: Prepared, place: Path) -> Iterator[tuple[Asker, Recording]]
     with ExitStack() as opened:
         own = opened.enter_context(closing(Store(place / folder.ANSWERS)))
         shared = opened.enter_context(closing(Store(Path(config.store)))) if config.store else None
-        asker = Asker(shared or own, prepared.budget, say=prepared.console.say, cut=config.cut)
+        say, waiting = prepared.console.say, prepared.console.waiting
+        asker = Asker(shared or own, prepared.budget, say=say, waiting=waiting, cut=config.cut)
         recording = Recording(prepared, place, own, asker.spent)
         asker = replace(asker, arrived=recording.begin)
         try:

@@ -30,7 +30,7 @@ from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, 
 from unwaver.models.openai_server import LONGEST_BODY, Server, most_tokens
 from unwaver.models.openai_shape import refuses_schema, shaped
 from unwaver.models.own_price import OwnPrice, own_price
-from unwaver.models.pace import Clock, Limits, Wait, check_limits
+from unwaver.models.pace import Clock, Limits, Tell, Wait, check_limits
 from unwaver.models.parts import Meter, Tokens, way_of
 from unwaver.models.thinking import effort_room, limit, options, with_budget
 from unwaver.secrets import (
@@ -114,6 +114,15 @@ class OpenAIModel:
     @meter.setter
     def meter(self, meter: Meter | None) -> None:
         self._server.meter = meter
+
+    @property
+    def tell(self) -> Tell | None:
+        """Who hears what is waited for."""
+        return self._server.tell
+
+    @tell.setter
+    def tell(self, tell: Tell | None) -> None:
+        self._server.tell = tell
 
     def finish(self) -> None:
         """Send nothing more; what is in flight is still waited for."""

@@ -21,7 +21,7 @@ from unwaver.models.connections import Broken, Closed, Connections, Late, Reply,
 from unwaver.models.limits import MARGIN, byte_count, token_limit
 from unwaver.models.openai_address import PUBLIC_API, Address
 from unwaver.models.openai_replies import Fault, Filtered, error_message, is_filtered, printable
-from unwaver.models.pace import Clock, Limits, Sent, pace_of
+from unwaver.models.pace import PATIENCE, PAUSE, Clock, Limits, Sent, Tell, pace_of, waiting
 from unwaver.models.parts import Meter, Tokens
 from unwaver.models.rate_headers import asked_to_wait, left_of
 from unwaver.secrets import masked_echo
@@ -65,6 +65,7 @@ class Server:
         self.met = False  # has any request succeeded?
         self.gave_up: str | None = None
         self.meter: Meter | None = None
+        self.tell: Tell | None = None
         self._connections, self._place, self._address = connections, address, address.base
         self._hints, self._clock = hints, clock
         self._pace, self._limits = pace_of(address.server), limits
@@ -86,7 +87,7 @@ class Server:
         content = json.dumps(body).encode()  # in ASCII: a lone surrogate in a text must not stop us
         faults: list[Fault] = []
         while True:
-            sent = self._pace.admit(lambda: _all(most_tokens(body)), self._clock, stop)
+            sent = self._pace.admit(lambda: _all(most_tokens(body)), self._clock, stop, self._told)
             try:
                 if stop.is_set():
                     raise Fault("the run ended before it was sent", free=True)
@@ -140,7 +141,17 @@ class Server:
         if fault.after is not None:
             # a little more than asked, so that not all come back in the same moment
             seconds = fault.after + self._random.uniform(0, self._backoff)
+        if fault.after is None or seconds < PATIENCE:
+            self._clock.wait(seconds, stop)
+            return
+        self._told(waiting(seconds, PAUSE))
         self._clock.wait(seconds, stop)
+        self._told("")
+
+    def _told(self, what: str) -> None:
+        """Say what is waited for: "http://…: waiting 12 s: rpm=60 is reached"."""
+        if self.tell is not None:
+            self.tell(what and f"{self._address}: {what}")
 
     def _once(
         self, path: str, content: bytes, parse: Callable[[dict[str, Any]], Parsed], sent: Sent | None

@@ -26,8 +26,10 @@ from unwaver.models.rate_headers import Left
 
 MINUTE = 60.0  # seconds
 STEP = 0.25  # seconds; a reply may free tokens sooner than foreseen
+PATIENCE = 2.0  # seconds; shorter waits are not worth a word
 
 Wait = Callable[[float], object]
+Tell = Callable[[str], None]  # what is waited for; "" when it is over
 
 
 def check_limits(rpm: float | None, tpm: float | None) -> None:
@@ -36,6 +38,14 @@ def check_limits(rpm: float | None, tpm: float | None) -> None:
             raise UsageError(
                 f"{name} is {value:g}, expected 1 or more in a minute", hint="leave it out for no limit"
             )
+
+
+PAUSE = "it asks for a pause"
+
+
+def waiting(seconds: float, why: str) -> str:
+    """ "waiting 12 s: rpm=60 is reached"."""
+    return f"waiting {math.ceil(seconds)} s: {why}"
 
 
 class Clock:
@@ -104,15 +114,23 @@ class Pace:
                 self._told.clear()
                 self._closed_until = 0.0
 
-    def admit(self, tokens: Callable[[], int], clock: Clock, stop: threading.Event) -> Sent | None:
+    def admit(
+        self, tokens: Callable[[], int], clock: Clock, stop: threading.Event, tell: Tell | None = None
+    ) -> Sent | None:
         """Wait until a request may be sent, and count it. Who comes first goes first: small requests must not keep
         a large one waiting for ever."""
         if not self._is_limited():
             return None
         with self._turn:
-            count = tokens()
-            while (seconds := self._missing(count, clock.now())) > 0 and not stop.is_set():
+            count, told = tokens(), False
+            while (missing := self._missing(count, clock.now()))[0] > 0 and not stop.is_set():
+                seconds, why = missing
+                if tell is not None and (told or seconds >= PATIENCE):
+                    told = True
+                    tell(waiting(seconds, why))
                 clock.wait(min(seconds, STEP), stop)
+            if told and tell is not None:
+                tell("")
             return self._count(count, clock.now())
 
     def settle(self, sent: Sent | None, tokens: int | None) -> None:
@@ -134,22 +152,24 @@ class Pace:
     def _is_limited(self) -> bool:
         return bool(self._closed_until or self._told) or any(m.rpm or m.tpm for m in self._members)
 
-    def _missing(self, tokens: int, now: float) -> float:
-        """Seconds until a request with this many tokens may be sent, as things are."""
+    def _missing(self, tokens: int, now: float) -> tuple[float, str]:
+        """Seconds until a request with this many tokens may be sent, as things are, and what they are due to."""
         with self._lock:
             while self._sent and self._sent[0].at <= now - MINUTE:
                 self._sent.popleft()
             if self._closed_until <= now:
                 self._closed_until = 0.0
-            waits = [self._closed_until - now if self._closed_until else 0.0]
-            waits += [self._until_reset(kind, need, now) for kind, need in (("requests", 1), ("tokens", tokens))]
+            waits = [(self._closed_until - now if self._closed_until else 0.0, PAUSE)]
+            for kind, need in (("requests", 1), ("tokens", tokens)):
+                waits.append((self._until_reset(kind, need, now), f"its limit of {kind} is used up"))
             rpm = min((m.rpm for m in self._members if m.rpm), default=None)
             tpm = min((m.tpm for m in self._members if m.tpm), default=None)
             if rpm is not None and len(self._sent) >= max(int(rpm), 1):
-                waits.append(self._sent[len(self._sent) - max(int(rpm), 1)].at + MINUTE - now)
+                oldest = self._sent[len(self._sent) - max(int(rpm), 1)]
+                waits.append((oldest.at + MINUTE - now, f"rpm={rpm:g} is reached"))
             if tpm is not None:
-                waits.append(self._until_tokens(tokens, tpm, now))
-            return max(waits)
+                waits.append((self._until_tokens(tokens, tpm, now), f"tpm={tpm:g} is reached"))
+            return max(waits, key=lambda wait: wait[0])
 
     def _until_tokens(self, tokens: int, tpm: float, now: float) -> float:
         """A request with more tokens than the limit goes when nothing else has gone for a minute."""

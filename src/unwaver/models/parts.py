@@ -70,6 +70,17 @@ class Parts:
             self._model.meter = meter
 
     @property
+    def tell(self) -> Callable[[str], None] | None:
+        """`tell(text)`, set from outside: the model calls it while it waits for a limit of its server, and with ""
+        when that is over."""
+        return getattr(self._model, "tell", None)
+
+    @tell.setter
+    def tell(self, tell: Callable[[str], None] | None) -> None:
+        if hasattr(self._model, "tell"):
+            self._model.tell = tell
+
+    @property
     def concurrency(self) -> int | None:
         """How many requests are answered at once: processes that share a store then take small parts."""
         found = getattr(self._model, "concurrency", None)
