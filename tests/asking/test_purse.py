@@ -18,6 +18,7 @@ from unwaver.answers.store import Store
 from unwaver.asking import purse as purses
 from unwaver.asking import worker as workers
 from unwaver.asking.ledger import Ledger, sharing
+from unwaver.asking.paying import Worst
 from unwaver.asking.purse import Budget, Purse, Spent
 from unwaver.asking.worker import Worker, began, process
 from unwaver.errors import UsageError
@@ -149,6 +150,32 @@ def test_two_share_one_cap(path: Path) -> None:
         assert not other.try_again(0, 3, True)
         assert spent.stopped
         assert one.reserve([1.0]) == 0
+
+
+def test_others_are_named_only_where_there_are_some(path: Path) -> None:
+    with taking_part(path) as (one, _):
+        assert one.reserve([11.0]) == 0
+        assert not one.is_shared
+        with taking_part(path) as (other, _):
+            assert one.reserve([6.0]) == 1
+            one.settle(6.0, 6.0)
+            one.settled()
+            assert other.reserve([6.0]) == 0
+            assert other.is_shared
+
+
+def test_only_what_may_fit_is_worked_out() -> None:
+    class Counted(Budget):
+        asked = 0
+
+        def worst(self, model: Any, request: Request) -> float | None:
+            Counted.asked += 1
+            return 4.0
+
+    budget = Counted(max_cost=10.0)
+    mine = Purse(budget, Spent())
+    assert mine.reserve(Worst(budget, None, [TEXT] * 1000)) == 2  # type: ignore[arg-type]
+    assert Counted.asked == 3
 
 
 def test_one_waits_for_what_the_other_has_set_aside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

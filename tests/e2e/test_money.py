@@ -288,6 +288,54 @@ def test_a_writer_without_a_limit_is_refused(files: Path) -> None:
     assert not server.bodies
 
 
+@pytest.mark.parametrize(("options", "option"), [
+    ({}, "--model-arg max_tokens="),
+    ({"agree": ("judge=openai/j,base_url={url},max_tokens=9999",)}, "--agree judge=MODEL,max_tokens="),
+    ({"suite": "sample/facts", "scorers": ("judge=openai/j,base_url={url},max_tokens=9999",)},
+     "--scorer judge=MODEL,max_tokens="),
+])  # fmt: skip
+def test_a_cap_that_is_too_low_names_the_option_of_who_costs_most(
+    files: Path, options: dict[str, Any], option: str
+) -> None:
+    with pytest.raises(UsageError, match="is too low") as refused:
+        capped(Biller(), 1.0 if options else 0.01, **options)
+    assert option in str(refused.value.hint)
+
+
+# --- making groups
+
+
+def built(files: Path, server: Server, *options: str) -> subprocess.CompletedProcess[str]:
+    pairs = [f"A man sleeps {n} hours.,Someone rests {n} hours.,entailment" for n in range(5)]
+    (files / "p.csv").write_text("\n".join(["premise,hypothesis,label", *pairs]) + "\n")
+    writer = ["--writer", f"openai/w,base_url={server.url},max_tokens=60", "--k", "1", "--tries", "3"]
+    judge = ["--judge", f"entail=openai/j,base_url={server.url},max_tokens=20"]
+    prices = ["--price-in", str(PRICE_IN), "--price-out", str(PRICE_OUT)]
+    command = ["build", "paraphrase", "--from", "p.csv", "--task", "snli", "--out", "g.jsonl"]
+    whole = [sys.executable, "-m", "unwaver.cli.main", *command, *writer, *judge, *prices, *options]
+    return subprocess.run(whole, cwd=files, capture_output=True, text=True)
+
+
+def test_the_cap_of_build_holds_and_a_second_one_goes_on(files: Path) -> None:
+    till = Scribe()
+    with Server(script=till) as server:
+        told = json.loads(built(files, server, "--dry-run", "--json").stdout)
+        assert till.calls == 0
+        refused = built(files, server, "--max-cost", "0.01")
+        assert (refused.returncode, till.calls) == (2, 0)
+        assert "--judge entail=openai/j" in refused.stderr.replace("\n", "")
+        stopped = built(files, server, "--max-cost", "0.4")
+        assert stopped.returncode == 3, stopped.stderr
+        assert "the cost limit of 0.4 is reached" in stopped.stderr
+        assert "other processes" not in stopped.stderr
+        assert 0 < till.bill <= 0.4
+        assert not (files / "g.jsonl").exists()
+        again = built(files, server, "--max-cost", "5")
+        assert again.returncode == 0, again.stderr
+    assert till.bill <= told["total"]["cost_at_most"]
+    assert (files / "g.jsonl").exists()
+
+
 # --- several processes
 
 

@@ -18,7 +18,7 @@ from uuid import uuid4
 from unwaver.answers.store import Store
 from unwaver.asking.claims import Claims
 from unwaver.asking.ledger import Ledger
-from unwaver.asking.paying import finishing, pay, worst
+from unwaver.asking.paying import Worst, finishing, pay
 from unwaver.asking.purse import Budget, Purse, Spent
 from unwaver.console import Progress
 from unwaver.models.parts import Parts, way_of
@@ -215,9 +215,9 @@ class Asker:
         if budget.max_cost is not None:
             if not spent.calls:
                 budget.check(model, plan.requests[keys[0]])
-            fitting = self._purse.reserve([worst(budget, model, plan.requests[key]) for key in keys[:left]])
+            fitting = self._purse.reserve(Worst(budget, model, [plan.requests[key] for key in keys[:left]]))
             if fitting == 0 and left:  # while some fit, their real cost will be known and more may fit then
-                together = ", together with other processes on the store" if self.ledger else ""
+                together = ", together with other processes on the store" if self._purse.is_shared else ""
                 spent.stopped = f"the cost limit of {budget.max_cost:g} is reached{together}"
             left = fitting
         if budget.max_calls is not None and spent.calls + left >= budget.max_calls and left < len(keys):

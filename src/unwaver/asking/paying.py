@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 from unwaver.asking.prices import Price
 from unwaver.asking.purse import Budget, Purse, Spent
@@ -16,9 +18,8 @@ def pay(
     """Count what an answer took; without usage, all that it can have cost. Is it more than was set aside?"""
     tokens_in, tokens_out = answer.usage or (0, 0)
     most = budget.worst(model, request) or 0.0
-    cached = answer.beside.cached_tokens if answer.beside else None
-    cost = price.cost(tokens_in, tokens_out, cached or 0)
-    if answer.usage is None:
+    cost = reported(price, answer)
+    if cost is None:
         # tries that a server may bill have been counted one by one, where the model tells of them
         cost = 0.0 if answer.error is not None and Parts(model).meter is not None else most
     purse.settle(most, cost)
@@ -31,9 +32,26 @@ def pay(
     return True
 
 
-def worst(budget: Budget, model: Model, request: Request) -> float:
-    most = budget.worst(model, request)
-    return inf if most is None else most
+def reported(price: Price, answer: Answer) -> float | None:
+    """The cost of what the server says that it took; None where it says nothing."""
+    if answer.usage is None:
+        return None
+    cached = answer.beside.cached_tokens if answer.beside else None
+    return price.cost(*answer.usage, cached or 0)
+
+
+class Worst(Sequence[float]):
+    """The most that each request may cost, worked out when it is looked at: under a cap, few may fit at a time."""
+
+    def __init__(self, budget: Budget, model: Model, requests: Sequence[Request]):
+        self._budget, self._model, self._requests = budget, model, requests
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def __getitem__(self, place: Any) -> Any:
+        most = self._budget.worst(self._model, self._requests[place])
+        return inf if most is None else most
 
 
 def finishing(model: Model) -> bool:

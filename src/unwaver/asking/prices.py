@@ -137,14 +137,14 @@ def check_cap(budget: Budget, model: Model, request: Request) -> None:
     if worst is None:
         raise UsageError(
             f"--max-cost cannot be enforced for {model.name}: its answers have no limit (max_tokens=none)",
-            hint="add --model-arg max_tokens=200 (writer: --writer-arg; judge: NAME,max_tokens=200)",
+            hint="add --model-arg max_tokens=2048",
         )
     if worst > most:
         tokens_in, tokens_out = most_tokens(model, request)
         raise UsageError(
             f"--max-cost {most:g} is too low: one request to {model.name} may cost {worst:.3g} "
             f"({tokens_in:,} prompt tokens and {tokens_out or 0:,} answer tokens at most)",
-            hint=f"use --max-cost {_above(worst)} or more, or a smaller --model-arg max_tokens",
+            hint=f"use --max-cost {_above(worst)} or more, or a lower limit: --model-arg max_tokens=…",
         )
 
 

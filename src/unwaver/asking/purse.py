@@ -87,6 +87,7 @@ class Purse:
         self._budget, self._spent, self._ledger = budget, spent, ledger
         self._reserved = 0.0
         self._lock = threading.Lock()
+        self.is_shared = False  # others have spent or set aside a part of the cap
 
     def reserve(self, costs: Sequence[float]) -> int:
         """Set aside as many of the costs, from the first, as fit; say how many. Waits while others may give back
@@ -95,7 +96,7 @@ class Purse:
         assert cap is not None
         while True:
             with self._lock, page(self._ledger) as row:
-                left = cap - self._spent.cost - self._reserved - row.others
+                left, self.is_shared = cap - self._spent.cost - self._reserved - row.others, row.others > 0
                 fitting = list(takewhile(left.__ge__, accumulate(costs)))
                 if fitting or not costs or not row.set_aside:
                     self._reserved += fitting[-1] if fitting else 0.0

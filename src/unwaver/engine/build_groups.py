@@ -106,5 +106,9 @@ def _ask(prepared: Prepared, store: Store) -> Asked:
         prepared.console.say(line)
     if asker.spent.stopped:
         hint = "answers so far are saved: run the same command again to continue"
-        raise UsageError(f"unwaver stopped before all candidates were certified: {asker.spent.stopped}", hint=hint)
+        error = UsageError(
+            f"unwaver stopped before all candidates were certified: {asker.spent.stopped}", hint=hint
+        )
+        error.exit_code = 3  # some answers are missing, as at the end of a run
+        raise error
     return asked

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 from unwaver.answers.store import Store
 from unwaver.asking.panel import Respondent
+from unwaver.asking.paying import reported
 from unwaver.asking.purse import Budget
 from unwaver.engine.asked import Asked
 from unwaver.engine.prepare import Prepared
@@ -65,10 +66,8 @@ class Bill:
         price = self.budget.price(self.model)
         if price is None:
             return 0.0
-        if answer.usage is None:
-            return self.budget.worst(self.model, request) or 0.0
-        cached = answer.beside.cached_tokens if answer.beside else None
-        return price.cost(*answer.usage, cached or 0)
+        cost = reported(price, answer)
+        return (self.budget.worst(self.model, request) or 0.0) if cost is None else cost
 
 
 def finished(prepared: Prepared, store: Store) -> set[str]:

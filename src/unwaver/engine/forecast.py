@@ -110,7 +110,24 @@ def check_costs(prepared: Prepared) -> None:
             open_requests = (request for key, request in party.requests.items() if key not in known)
             first = next(chain(open_requests, (request for count, request in party.further if count)), None)
             if first is not None:
-                budget.check(party.model, first)
+                _check_cap(budget, party, first)
+
+
+def _check_cap(budget: Budget, party: Party, request: Request) -> None:
+    """Refuse a cap, with a hint for the option that named the party."""
+    from unwaver.asking.consult import written
+    from unwaver.named_models import renamed
+
+    if isinstance(party.asks, Respondent):
+        option = party.asks.option
+    elif party.role == "writer":
+        option = "--writer-arg "
+    else:
+        option = f"{written(party.role, party.name)}MODEL,"
+    try:
+        budget.check(party.model, request)
+    except UsageError as e:
+        raise renamed(e, option) from None
 
 
 def _check_prices(prepared: Prepared, everyone: Sequence[Party]) -> None:
