@@ -139,7 +139,7 @@ COMMON: tuple[Callable[[Place, bool], Found], ...] = (labels, judged, cut, writt
 
 def lost(place: Place, behind: llama.LlamaCpp, folder: Path) -> Found:
     """The server behind a proxy dies in the middle: calls fail with a reason, the same command asks them again."""
-    model = place.model("concurrency=2", "retries=1", "backoff=0.01", SHORT)
+    model = place.model("concurrency=2", "retries=4", SHORT)  # a proxy needs some seconds to try a server again
     command = ["run", "sample/sst2/semantic", "--model", model]
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(place.unwaver, *command, out="lost")
@@ -149,7 +149,7 @@ def lost(place: Place, behind: llama.LlamaCpp, folder: Path) -> Found:
         code, said, err = running.result()
     reasons = [failure["reason"] for failure in said.get("run", {}).get("failures", [])]
     with llama.LlamaCpp(folder, port=behind.port):
-        again, said, later = place.unwaver(*command[:-1], place.model("concurrency=2", SHORT), out="lost")
+        again, said, later = place.unwaver(*command, out="lost")
     failed = sum(s["failed"] for s in said.get("scores", []))
     kept = (code, again, failed) == (3, 0, 0) and bool(reasons)
     return {"exit": code, "resumed": again, "reasons": reasons, "ok": kept, "error": (err + later)[-500:]}

@@ -26,6 +26,7 @@ from unwaver.models.connections import Connections
 from unwaver.models.decoding import before_stop, described, stop_strings
 from unwaver.models.dialect import Dialect
 from unwaver.models.openai_address import Address, address_of, headers_of, key_in
+from unwaver.models.openai_hints import Hints
 from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, scored
 from unwaver.models.openai_server import LONGEST_BODY, Server, most_tokens
 from unwaver.models.openai_shape import refuses_schema, shaped
@@ -390,7 +391,7 @@ def open_model(
     server = Server(
         _connections(address, key, headers, concurrency),
         address,
-        hints=_hints(name, key_env, bool(key), address.azure),
+        hints=Hints(name, key_env, bool(key), address.azure, tuple(further)),
         timeout=timeout,
         retries=retries,
         backoff=backoff,
@@ -421,17 +422,6 @@ def _check(name: str, method: str, concurrency: int, timeout: float, retries: in
     if absent or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key_env):
         # not shown: people put the key itself here
         raise UsageError("key_env is not the name of an environment variable", hint="key_env=OPENAI_API_KEY")
-
-
-def _hints(name: str, key_env: str, has_key: bool, azure: bool) -> dict[int, str]:
-    key = f"is the key in the environment variable {key_env} right?"
-    model = f"does the server know the model {name}? base_url usually ends in /v1"
-    if azure:
-        model = f"is there a deployment {name}? --model-arg base_url=https://RESOURCE.openai.azure.com"
-    if not has_key:
-        key = f"put a key into the environment variable {key_env}"
-    setting = "leave out a setting that the server does not support: --model-arg temperature=none"
-    return {400: setting, 422: setting, 401: key, 403: key, 404: model, 405: model}
 
 
 def _extra(extra: str | Mapping[str, object] | None) -> dict[str, object]:

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from unwaver.models.connections import Broken, Closed, Connections, Late, Reply, TooLong, Unreachable
 from unwaver.models.limits import MARGIN, byte_count, token_limit
 from unwaver.models.openai_address import PUBLIC_API, Address
+from unwaver.models.openai_hints import Hints
 from unwaver.models.openai_replies import Fault, Filtered, error_message, is_filtered, printable
 from unwaver.models.pace import PATIENCE, PAUSE, Clock, Limits, Sent, Tell, pace_of, waiting
 from unwaver.models.parts import Meter, Tokens
@@ -55,7 +56,7 @@ class Server:
         connections: Connections,
         address: Address,
         *,
-        hints: Mapping[int, str],
+        hints: Hints,
         timeout: float,
         retries: int,
         backoff: float,
@@ -219,7 +220,7 @@ class Server:
         no_credit = status == 429 and b"insufficient_quota" in body
         setup = status in _SETUP or no_credit
         passing = not setup and (status in _PASSING or status >= 500)
-        hint = "the account has no credit left" if no_credit else self._hints.get(status)
+        hint = "the account has no credit left" if no_credit else self._hints.of(status, says)
         if status in _MOVED:
             hint = "the address has moved: redirects are not followed, give the new base_url"
         after = asked_to_wait(response.headers, time.time()) if passing else None
