@@ -168,7 +168,7 @@ def test_build_has_a_dry_run_and_caps(unwaver: Any, place: Path) -> None:
         assert "a cost cap needs prices" in refused.stderr
         assert server.bodies == []
         capped = unwaver(*BUILD, *options, "--max-calls", 2)
-        assert capped.returncode == 2
+        assert capped.returncode == 3
         assert "the limit of 2 calls is reached" in capped.stderr
         assert len(server.bodies) == 2
         done = unwaver(*BUILD, *options, *PRICES, "--max-cost", 1)
