@@ -67,6 +67,7 @@ class Config:
     epsilon: float | None = None
     agree: tuple[str, ...] = ()
     scorers: tuple[str, ...] = ()
+    compare_questions: bool = False
     # when it stops
     until: str | None = None
     alpha: float = 0.05
@@ -82,7 +83,8 @@ class Config:
 
     PLACE = (
         *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot", "cut"],
-        *["unreadable", "fetch", "base_accuracy", "corrected", "agree", "scorers", "read", "until", "alpha"],
+        *["unreadable", "fetch", "base_accuracy", "corrected", "agree", "scorers"],
+        *["compare_questions", "read", "until", "alpha"],
     )
 
     def __post_init__(self) -> None:

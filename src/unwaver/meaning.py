@@ -79,6 +79,8 @@ class Meaning:
     examples   names of the family to suggest to users
     leads      the rank of a metric that can lead a table; the metric with the lowest rank in a block leads
     leads_if   a further condition: leads_if(score, scores of the block)
+    led_by     the metric that leads instead of this one if the block has it, with the beside, choose, without_gold
+               and verdict of this declaration
     beside     metrics to show below it in a table that it leads, if the block has them
     choose     the same as a function of the scores: choose(context) -> names
     chance     the value expected by chance: chance(context), or the name of the metric that has it
@@ -102,6 +104,7 @@ class Meaning:
     examples: tuple[str, ...] = ()
     leads: int | None = None
     leads_if: Callable[[Named, Sequence[Named]], bool] | None = None
+    led_by: str = ""
     beside: tuple[str, ...] = ()
     choose: Callable[[Context], Iterable[str]] | None = None
     chance: str | Callable[[Context], float | None] | None = None
@@ -314,7 +317,19 @@ def leading_of(block: Sequence[AnyNamed]) -> AnyNamed:
             continue
         if meaning.leads_if is None or meaning.leads_if(s, block):
             best = meaning.leads, s
-    return best[1] if best else block[0]
+    if best is None:
+        return block[0]
+    led_by = getattr(family_of(best[1].metric), "led_by", "")
+    return next((s for s in block if s.metric == led_by and s.given is None), best[1])
+
+
+def leading_meaning(score: Named, block: Sequence[Named]) -> Meaning | None:
+    """The declaration under which a score leads its block: its own, or that of the metric in whose place."""
+    for s in block:
+        meaning = family_of(s.metric)
+        if meaning and meaning.led_by == score.metric and (meaning.leads_if is None or meaning.leads_if(s, block)):
+            return meaning_of(s.metric)
+    return meaning_of(score.metric)
 
 
 def if_measured(score: Named, block: Sequence[Named]) -> bool:

@@ -86,8 +86,11 @@ def test_each_pair_once(unwaver: Any, tmp_path: Path, nli_model: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     answers, questions = 3 * 2, 5 * 4  # three distinct texts, and five wordings, both directions
-    assert document["run"]["spent"]["calls"] == 5 + answers + questions, "three agreements, one model, asked once"
-    assert [a["pairs"] for a in document["run"]["agreements"]] == [answers + questions] * 3
+    assert document["run"]["spent"]["calls"] == 5 + answers, "three agreements, one model, asked once"
+    assert [a["pairs"] for a in document["run"]["agreements"]] == [answers] * 3
+    with_questions = json.loads(unwaver(*command, "--compare-questions").stdout)["run"]
+    assert with_questions["spent"]["calls"] == questions, "and the questions only where that is asked for"
+    assert [a["pairs"] for a in with_questions["agreements"]] == [answers + questions] * 3
     scores = {s["metric"]: s["value"] for s in document["scores"]}
     assert scores["clusters"] == 2
     assert scores["majority_share"] == 0.75

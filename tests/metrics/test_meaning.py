@@ -183,10 +183,9 @@ def test_what_leads() -> None:
     assert first(Number("P_C", None), Number("Cons_lex"), tau) == "Cons_lex"
     assert first(Number("P_C"), Number("Cons_lex"), tau) == "P_C"
     assert first(tau, Number("r_r@1"), Number("r_r@2"), Number("r_r@2", given="a")) == "r_r@2"
-    assert (
-        first(tau, Number("Cons_a"), Number("Cons_a_questions"), Number("Cons_b"), Number("Cons_b_questions"))
-        == "Cons_a"
-    )
+    free_text = Number("Cons_a"), Number("Cons_a@0.5"), Number("Cons_b"), Number("Cons_b@0.5")
+    assert first(*free_text) == "Cons_a"
+    assert first(*free_text, Number("P_C"), tau) == "tau", "the share of broken groups leads in free text"
     assert first(tau, Number("Cons_a")) == "tau"
     assert first(Number("of another package")) == "of another package"
 

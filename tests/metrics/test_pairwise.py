@@ -171,7 +171,7 @@ def test_models_that_compare_are_asked_once_and_their_values_kept(
     Path("q.jsonl").write_text('{"kind": "paraphrase", "items": [' + wordings + "]}\n")
     writer = Writer()
     agree = [f"entail=hf/{nli_model}", f"bidirectional=hf/{nli_model}", f"contradict=hf/{nli_model}"]
-    result = unwaver.run("q.jsonl", writer, agree=tuple(agree), out="out")
+    result = unwaver.run("q.jsonl", writer, agree=tuple(agree), out="out", compare_questions=True)
     # two distinct texts in two directions, and twelve pairs of the four questions
     assert [a["pairs"] for a in result.run["agreements"]] == [14, 14, 14]
     assert result.run["spent"]["calls"] == 4 + 14  # the three agreements ask the same questions
@@ -185,6 +185,7 @@ def test_models_that_compare_are_asked_once_and_their_values_kept(
     ]
     warm = unwaver.run("q.jsonl", writer, agree=tuple(agree), out="out")
     assert warm.run["spent"]["calls"] == 0
+    assert [a["pairs"] for a in warm.run["agreements"]] == [2, 2, 2], "not the questions unless asked"
     assert writer.calls == 4
     assert not any(isinstance(s.value, float) and math.isnan(s.value) for s in result)
 

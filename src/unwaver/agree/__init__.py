@@ -2,7 +2,8 @@
 
     what                 needs
     exact … entities     nothing but the two texts: `compare` gives the values
-    bertscore … judge    a model: `request` is what it is asked about a pair, `value` reads what it says
+    bertscore … judge    a model: `request` is what it is asked about a pair of answers, `request_questions` about
+                         two wordings of the question (--compare-questions), `value` reads what it says
 
 Identical texts are never compared: they are worth `same`, but where nothing can be told of some texts at all
 (`compares_identical`). `pairs` says which pairs are left.
@@ -29,7 +30,8 @@ class Pair(NamedTuple):
 class Agreement:
     """How far two texts agree, from 0 to 1; None where it cannot be told.
 
-    `threshold` is the t of Cons_<name>@t where none is given: a pair counts when its value is t or more.
+    `threshold` is the t of Cons_<name>@t where none is given: a pair counts when its value is t or more. Two
+    answers agree from there on; where `better` is "low", up to there.
     """
 
     name: str  # the <agreement> in Cons_<agreement>
@@ -43,5 +45,6 @@ class Agreement:
     options: Mapping[str, object] = field(default_factory=dict)  # what the model is opened with
     needs_texts: bool = False  # the model is opened with texts=, the distinct answers of the run
     request: Callable[[Pair], Request] | None = None
+    request_questions: Callable[[Pair], Request] | None = None  # about two questions; `request` if not given
     value: Callable[[Request, Answer], float | None] | None = None
     combine: Callable[[float, float], float] | None = None  # both directions -> one value, for both of them

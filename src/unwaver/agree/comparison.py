@@ -13,7 +13,7 @@ import inspect
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -31,14 +31,15 @@ from unwaver.bound import bind
 from unwaver.console import Console, Progress
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
+from unwaver.metrics.agreed import ANSWERS, column_of
+from unwaver.metrics.agreed import QUESTIONS as QUESTIONS
 from unwaver.models.helpers import shared_options
 from unwaver.named_models import pieces, resolved, with_threshold
 from unwaver.secrets import masked, masked_settings
 from unwaver.stats import estimate
 from unwaver.types import Answer, Group, Request
 
-ANSWERS, QUESTIONS = "agree_", "agree_questions_"  # what the names of the columns begin with
-DEFAULT = ("exact", "normalised")
+DEFAULT = ("normalised", "exact")  # the first one leads
 CHUNK = 2000  # pairs that are compared before progress is shown
 # agreements that are asked of a provider of their own, whatever the path says
 _PROVIDERS = {"bertscore": "bertscore/", "embedding": "embedding/"}
@@ -163,10 +164,12 @@ def _asked(fields: Mapping[str, str]) -> str:
 
 
 class PairList:
-    """Pairs that an agreement compares. `texts` are what it may count words over."""
+    """Pairs that an agreement compares. `texts` are what it may count words over. `about` is QUESTIONS where they
+    are two wordings of a question: a model is asked that in words of its own."""
 
-    def __init__(self, agreement: Agreement, pairs: Iterable[Pair], texts: Sequence[str]):
+    def __init__(self, agreement: Agreement, pairs: Iterable[Pair], texts: Sequence[str], about: str = ANSWERS):
         self.agreement, self.pairs, self.texts = agreement, list(dict.fromkeys(pairs)), texts
+        self._about = about
 
     def values(self, consult: Consult, console: Console) -> tuple[Values, Counter[str]]:
         """The values of the pairs, and how many have none because the model that compares failed, refused or was
@@ -174,21 +177,22 @@ class PairList:
         if self.agreement.compare is not None:
             with console.track(self.agreement.name, len(self.pairs)) as progress:
                 return self._compared(self.agreement.compare, progress), Counter()
+        return self.read(consult(self.enquiry(self.requests)))
+
+    def enquiry(self, requests: Mapping[str, Request]) -> Enquiry:
         texts = {"texts": self.texts} if self.agreement.needs_texts else {}
         options = {**self.agreement.options, **texts}
-        said = consult(Enquiry("agreement", self.agreement.name, self.agreement.model, options, self.requests))
-        return self._read(said)
+        return Enquiry("agreement", self.agreement.name, self.agreement.model, options, requests)
 
     @cached_property
     def requests(self) -> dict[str, Request]:
         """What the model that compares is asked, by the name under which the store keeps what it says."""
-        request_of = self.agreement.request
-        assert request_of is not None
+        request_of = asked_about(self.agreement, self._about)
         return {name: request_of(pair) for pair, name in self._names.items()}
 
     @cached_property
     def _names(self) -> dict[Pair, str]:
-        return {pair: pair_id(self.agreement, pair) for pair in self.pairs}
+        return {pair: pair_id(self.agreement, pair, self._about) for pair in self.pairs}
 
     def _compared(self, compare: Callable[[Sequence[Pair]], Sequence[float | None]], progress: Progress) -> Values:
         values: dict[Pair, float | None] = {}
@@ -198,7 +202,7 @@ class PairList:
             progress(len(part))
         return values
 
-    def _read(self, answers: Mapping[tuple[str, int], Answer]) -> tuple[Values, Counter[str]]:
+    def read(self, answers: Mapping[tuple[str, int], Answer]) -> tuple[Values, Counter[str]]:
         """What was cut or refused is no answer."""
         assert self.agreement.value is not None
         values: dict[Pair, float | None] = {}
@@ -214,74 +218,122 @@ class PairList:
         return values, lost
 
 
-class Comparison(PairList):
-    """One agreement on all answers of a run."""
+@dataclass(frozen=True)
+class Told:
+    """The values of pairs of answers, and of wordings of the questions; None where these are not compared."""
 
-    def __init__(self, agreement: Agreement, groups: Sequence[Group], frames: Sequence[pl.DataFrame]):
-        self._frames = frames
+    answers: Values
+    questions: Values | None
+
+
+class Comparison:
+    """One agreement on all answers of a run, and on the wordings of the questions. A model is asked about these
+    only where `asks_questions` says so."""
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        groups: Sequence[Group],
+        frames: Sequence[pl.DataFrame],
+        asks_questions: bool = False,
+    ):
+        self.agreement, self._frames = agreement, frames
         self._found = [questions(frame, groups) for frame in frames]
         every = [question for found in self._found for question in found]
         texts = list(dict.fromkeys(text for question in every for text in question.answers.texts))
-        super().__init__(agreement, (p for question in every for p in _pairs_of(question, agreement)), texts)
+        answers = (p for question in every for p in _pairs_among(question, question.answers, agreement))
+        wordings = (p for question in every for p in _pairs_among(question, question.wordings, agreement))
+        self._answers = PairList(agreement, answers, texts)
+        asked = agreement.compare is not None or asks_questions
+        self._questions = PairList(agreement, wordings, texts, QUESTIONS) if asked else None
 
-    def frames_with(self, values: Values) -> list[pl.DataFrame]:
+    @property
+    def requests(self) -> dict[str, Request]:
+        """All that the model that compares is asked."""
+        return {**self._answers.requests, **(self._questions.requests if self._questions else {})}
+
+    def values(self, consult: Consult, console: Console) -> tuple[Told, Counter[str]]:
+        """See PairList.values. A model is consulted once."""
+        if self.agreement.compare is not None:
+            both = PairList(self.agreement, self._pairs, self._answers.texts)
+            values, lost = both.values(consult, console)
+            return Told(values, values), lost
+        said = consult(self._answers.enquiry(self.requests))
+        values, lost = self._answers.read(said)
+        if self._questions is None:
+            return Told(values, None), lost
+        of_questions, also_lost = self._questions.read(said)
+        return Told(values, of_questions), lost + also_lost
+
+    @property
+    def _pairs(self) -> list[Pair]:
+        return [*self._answers.pairs, *(self._questions.pairs if self._questions else ())]
+
+    def frames_with(self, values: Told) -> list[pl.DataFrame]:
         return [
             with_values(frame, found, self.agreement, values)
             for frame, found in zip(self._frames, self._found, strict=True)
         ]
 
-    def summary(self, values: Values, lost: Mapping[str, int]) -> dict[str, object]:
+    def summary(self, values: Told, lost: Mapping[str, int]) -> dict[str, object]:
         """What a reader must know: how many pairs, how many could not be told, and how sure the comparer is."""
         every = [question for found in self._found for question in found]
-        answers = {pair for question in every for pair in _pairs_among(question, question.answers, self.agreement)}
+        is_free = self.agreement.compare is not None  # what is equal is compared once
+        pairs = len(set(self._pairs)) if is_free else len(self._pairs)
+        known = len(values.answers) + (0 if is_free else len(values.questions or ()))
         unfinished = {why: lost.get(why, 0) for why in ("cut", "refused")}
+        told = values.answers
         return {
             "name": self.agreement.name,
             "model": self.agreement.model,
             "threshold": self.agreement.threshold,
-            "pairs": len(self.pairs),
-            "failed": len(self.pairs) - len(values) - sum(unfinished.values()),
+            "pairs": pairs,
+            "failed": pairs - known - sum(unfinished.values()),
             **unfinished,
-            "answer_pairs": len(answers),
-            "not_told": sum(pair in values and values[pair] is None for pair in answers),
-            **own_consistency(every, self.agreement, values),
+            "answer_pairs": len(self._answers.pairs),
+            "not_told": sum(pair in told and told[pair] is None for pair in self._answers.pairs),
+            **own_consistency(every, self.agreement, told),
         }
-
-
-def _pairs_of(question: Question, agreement: Agreement) -> Iterator[Pair]:
-    """What has to be compared: the answers, and the questions among themselves."""
-    yield from _pairs_among(question, question.answers, agreement)
-    yield from _pairs_among(question, question.wordings, agreement)
 
 
 def _pairs_among(question: Question, texts: Distinct, agreement: Agreement) -> list[Pair]:
     return to_compare(question.text, texts, agreement.symmetric, agreement.compares_identical)
 
 
-def pair_id(agreement: Agreement, pair: Pair) -> str:
+def asked_about(agreement: Agreement, about: str = ANSWERS) -> Callable[[Pair], Request]:
+    """What makes the request about a pair of answers, or of questions."""
+    own = agreement.request_questions if about == QUESTIONS else None
+    found = own or agreement.request
+    assert found is not None
+    return found
+
+
+def pair_id(agreement: Agreement, pair: Pair, about: str = ANSWERS) -> str:
     """The name under which the store keeps what was said of a pair."""
-    text = json.dumps([agreement.name, *pair], ensure_ascii=True)
-    return "pair:" + hashlib.sha256(text.encode()).hexdigest()[:32]
+    parts = [agreement.name, *pair] if about == ANSWERS else [agreement.name, "questions", *pair]
+    return "pair:" + hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()[:32]
 
 
-def with_values(
-    frame: pl.DataFrame, found: Sequence[Question], agreement: Agreement, values: Values
-) -> pl.DataFrame:
-    """The frame with two more columns: of the answers, and of the questions."""
-    name = f"{agreement.name}@{agreement.threshold:g}"
-    columns: dict[str, list[list[float | None] | None]] = {
-        ANSWERS + name: [None] * frame.height,
-        QUESTIONS + name: [None] * frame.height,
-    }
-    for question in found:
-        for column, texts in zip(columns.values(), (question.answers, question.wordings), strict=True):
-            wanted = _pairs_among(question, texts, agreement)
-            table = spread(texts, [values.get(pair) for pair in wanted], agreement)
-            for row, line in zip(question.rows, table, strict=True):
-                column[row] = [None if np.isnan(x) else float(x) for x in line]
-    return frame.with_columns(
-        **{name: pl.Series(name, values, dtype=pl.List(pl.Float64)) for name, values in columns.items()}
-    )
+def with_values(frame: pl.DataFrame, found: Sequence[Question], agreement: Agreement, told: Told) -> pl.DataFrame:
+    """The frame with more columns: of the answers, and of the questions where these were compared."""
+    name = column_of(agreement.name, agreement.threshold, low=agreement.better == "low")
+    columns = {ANSWERS + name: _column(frame, [(q, q.answers) for q in found], agreement, told.answers)}
+    if told.questions is not None:
+        columns[QUESTIONS + name] = _column(frame, [(q, q.wordings) for q in found], agreement, told.questions)
+    return frame.with_columns(**columns)
+
+
+def _column(
+    frame: pl.DataFrame, found: Sequence[tuple[Question, Distinct]], agreement: Agreement, values: Values
+) -> pl.Series:
+    """In the row of a text, its values with all texts of its group."""
+    column: list[list[float | None] | None] = [None] * frame.height
+    for question, texts in found:
+        wanted = _pairs_among(question, texts, agreement)
+        table = spread(texts, [values.get(pair) for pair in wanted], agreement)
+        for row, line in zip(question.rows, table, strict=True):
+            column[row] = [None if np.isnan(x) else float(x) for x in line]
+    return pl.Series(column, dtype=pl.List(pl.Float64))
 
 
 def own_consistency(found: Sequence[Question], agreement: Agreement, values: Values) -> dict[str, object]:

@@ -25,9 +25,9 @@ from unwaver.asking.consult import Consult
 from unwaver.console import Console
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, read_rows, shown
+from unwaver.metrics.agreed import notions
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.pairwise import agreeing_shares
-from unwaver.metrics.pairwise import agreements as compared_by
 from unwaver.metrics.score import partition
 from unwaver.stats.human_validity import called_same, confusion_at, corrected
 from unwaver.text.rouge import rouge1_of
@@ -224,10 +224,10 @@ def corrected_run(
     """The share of agreeing pairs in the answers of a run, seen and corrected, for each agreement that it was
     compared by."""
     lines = [
-        _corrected(block, agreement, threshold, values[agreement.name], judged, cut, seed)
+        _corrected(block, agreement, notion.threshold, values[agreement.name], judged, cut, seed)
         for block in map(block_of, partition(pl.concat(frames)))
         for agreement in agreements
-        if (threshold := compared_by(block).get(agreement.name)) is not None
+        if (notion := notions(block).get(agreement.name)) is not None
     ]
     if not lines:
         hint = "unwaver run … --agree with what is validated here"

@@ -1,6 +1,7 @@
 """A model that is asked in words whether two answers say the same.
 
-Both orders of the two answers are asked: `pairs.swap_agreement` tells from them how consistent the judge is.
+With --compare-questions it is asked the same about two wordings of the question, in words about questions. Both
+orders of two texts are asked: `pairs.swap_agreement` tells from them how consistent the judge is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,15 @@ matter, as long as nothing in one answer goes against the other. Whether they ar
 Are the two answers consistent, Yes or No?
 Answer:"""
 
+RUBRIC_OF_QUESTIONS = """\
+Two people have asked a question.
+Question 1: {a}
+Question 2: {b}
+The questions are equivalent if every right answer to one is a right answer to the other. Wording and length do \
+not matter.
+Are the two questions equivalent, Yes or No?
+Answer:"""
+
 
 def judge(model: str, *, rubric: str = "") -> Agreement:
     """`rubric` is a prompt of your own with {question}, {a} and {b}, to be answered with Yes or No."""
@@ -41,6 +51,7 @@ def judge(model: str, *, rubric: str = "") -> Agreement:
         threshold=0.5,
         model=model,
         request=partial(_request, template, "own" if rubric else "1"),
+        request_questions=_request_questions,
         value=partial(probability, label="same"),
     )
 
@@ -53,6 +64,17 @@ def _request(template: str, version: str, pair: Pair) -> Request:
         choices=CHOICES,
         words=WORDS,
         template=f"judge@{version}",
+    )
+
+
+def _request_questions(pair: Pair) -> Request:
+    return Request(
+        task="judge",
+        segments=(pair.a, pair.b),
+        prompt=fill(RUBRIC_OF_QUESTIONS, pair._asdict()),
+        choices=CHOICES,
+        words=WORDS,
+        template="judge_questions@1",
     )
 
 

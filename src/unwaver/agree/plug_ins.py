@@ -19,8 +19,10 @@ def guarded(name: str, agreement: Agreement) -> Agreement:
     if agreement.request is None or agreement.value is None:
         why = "has neither compare, nor request and value"
         raise registry.broken("agreements", name, why)
+    about_questions = agreement.request_questions
     return replace(
         agreement,
+        request_questions=about_questions and registry.guarded("agreements", name, about_questions, Request),
         request=registry.guarded("agreements", name, agreement.request, Request),
         value=registry.guarded("agreements", name, agreement.value, float | int | None),
     )

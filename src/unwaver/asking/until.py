@@ -1,7 +1,8 @@
 """`unwaver run … --until "tau<=0.10"`: groups are asked in random order, and no more than the verdict needs.
 
-Each suite/task/kind and model stops by itself. The order of its clusters follows from the seed alone, and the size
-of a wave from what was asked before; so a run that was killed goes on exactly as it would have.
+Answers in free text are compared wave by wave. Each suite/task/kind and model stops by itself. The order of its
+clusters follows from the seed alone, and the size of a wave from what was asked before; so a run that was killed
+goes on exactly as it would have.
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker
 from unwaver.asking.panel import Answers, Panel, Respondent
 from unwaver.bars import Decision, until_bar
@@ -22,8 +22,11 @@ from unwaver.groups.clusters import share_items
 from unwaver.types import Group
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
+    from unwaver.metrics.block import Block
     from unwaver.metrics.score import Measured
 
 WAVE = 16  # groups; later a twentieth of what was asked
@@ -85,11 +88,33 @@ class Progressing:
         return chosen
 
 
+class Compares(Protocol):
+    """Who compares the free answers of a wave (unwaver.engine.waves)."""
+
+    def columns(self, frame: pl.DataFrame, groups: Sequence[Group], asker: Asker | None) -> pl.DataFrame:
+        """The frame with what agreements say. Without an asker no model is asked."""
+
+    def refuse(self, metric: str) -> None:
+        """Raise where this metric cannot be known before everything is asked."""
+
+    def lacking(self, block: Block, metric: str) -> NDArray[np.bool_]:
+        """Per group: a model did not compare what this metric needs."""
+
+
 class Until:
     """Asks the models of a panel until a bar is certainly met or certainly missed."""
 
-    def __init__(self, config: Config, panel: Panel, groups: Sequence[Group], words: Words, console: Console):
+    def __init__(
+        self,
+        config: Config,
+        panel: Panel,
+        groups: Sequence[Group],
+        words: Words,
+        console: Console,
+        compares: Compares | None = None,
+    ):
         assert config.until is not None
+        self._compares = compares
         self._config, self._panel, self._words, self._console = config, panel, words, console
         self._bar = until_bar(config.until)
         cases = by_case(groups)
@@ -101,6 +126,8 @@ class Until:
 
     def _check(self, cases: Mapping[str, Sequence[Group]]) -> None:
         """Every case must have the metric, as a mean over groups. Seen on a group to which nobody has answered."""
+        if self._compares:
+            self._compares.refuse(self._bar.metric)
         for case, groups in cases.items():
             if share_items(groups):
                 why = f"--until needs independent groups, but the groups of {case} share original items"
@@ -119,11 +146,11 @@ class Until:
                 raise UsageError(f"{why} ({case})", hint="possible here: " + ", ".join(sorted(usable)))
             raise UsageError(f"--until: {case} has no {self._bar.metric}", hint=near(self._bar.metric, usable))
 
-    def _frame(self, groups: Sequence[Group], answers: Answers) -> pl.DataFrame:
+    def _frame(self, groups: Sequence[Group], answers: Answers, asker: Asker | None = None) -> pl.DataFrame:
         from unwaver.answers.table import table_of
 
         config = self._config
-        return table_of(
+        frame = table_of(
             groups,
             answers,
             self._words,
@@ -134,6 +161,7 @@ class Until:
             read=config.read,
             cut=config.cut,
         )
+        return self._compares.columns(frame, groups, asker) if self._compares else frame
 
     def _measured(self, frame: pl.DataFrame) -> Iterator[Measured]:
         from unwaver.metrics.block import block_of
@@ -158,16 +186,14 @@ class Until:
                     groups = [group for wave in waves for cluster in wave for group in cluster]
                     self._panel.ask(groups, asker.store, self._words, put, [tested])
                     for run, wave in zip(on_their_way, waves, strict=True):
-                        self._look(run, wave, tested, asker.store, cut_short=asker.spent.stopped is not None)
+                        self._look(run, wave, tested, asker)
 
     def _look(
         self,
         run: Progressing,
         wave: Sequence[Sequence[Group]],
         tested: Respondent,
-        store: Store,
-        *,
-        cut_short: bool,
+        asker: Asker,
     ) -> None:
         """Add what a wave has told, as far as it was asked, and see whether that is enough.
 
@@ -179,19 +205,23 @@ class Until:
         from unwaver.stats.sequential import decide, seen
 
         groups = [group for cluster in wave for group in cluster]
-        frame = self._frame(groups, self._panel.answers(tested, store, groups))
+        frame = self._frame(groups, self._panel.answers(tested, asker.store, groups), asker)
         found = next(m for m in self._measured(frame) if m.metric.name == self._bar.metric)
         block, of_groups = found.block, found.mean_of
         assert of_groups is not None
         names = frame["group"].unique(maintain_order=True).to_list()
         told = dict(zip(names, range(block.groups), strict=True))
+        lacking = ~block.complete
+        if self._compares:
+            lacking |= np.isnan(of_groups) & self._compares.lacking(block, self._bar.metric)
+        not_asked = block.not_asked | (lacking & block.complete)
         for cluster in wave:
             rows = [told[group.id] for group in cluster if group.id in told]
-            if cut_short and block.not_asked[rows].any():
+            if asker.spent.stopped and not_asked[rows].any():
                 break
             values = of_groups[rows]
             applies, total = int((~np.isnan(values)).sum()), float(np.nansum(values))
-            missing = int((~block.complete[rows]).sum())
+            missing = int(lacking[rows].sum())
             run.least.append((total, applies + missing))
             run.most.append((total + missing, applies + missing))
             run.asked += 1

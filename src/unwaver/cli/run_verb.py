@@ -170,7 +170,13 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         multiple=True,
         metavar="NAME[=MODEL]",
         shell_complete=partial(completion.names, "agreements"),
-        help="How to compare two answers. Repeatable. [default: exact, normalised]",
+        help="How to compare two answers. Repeatable; the first one decides which groups are broken (tau). "
+        "[default: normalised, exact]",
+    ),
+    option(
+        "--compare-questions",
+        is_flag=True,
+        help="Let agreements that ask a model compare the wordings of each question, too: Cons_judge_questions.",
     ),
     option(
         "--scorer",

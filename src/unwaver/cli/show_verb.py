@@ -68,6 +68,7 @@ def command(
     from unwaver.asking.failures import as_records, from_records
     from unwaver.engine.load import load_run
     from unwaver.metrics import missing
+    from unwaver.reports.notion import wording_line
 
     run = load_run(folder, cut=cut)
     frames = _of_models(run.frames, model)
@@ -85,7 +86,9 @@ def command(
         return
     if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
         _print(found, {group.id: group for group in run.groups}, limit)
-    _print_remarks([*missing.lines_of_frames(parts, run.run), *_why(reasons, folder)])
+    notion = wording_line([told["name"] for told in run.run["agreements"]])
+    said = [notion] if notion else []
+    _print_remarks([*said, *missing.lines_of_frames(parts, run.run), *_why(reasons, folder)])
 
 
 def _of_models(frames: Sequence[pl.DataFrame], model: str) -> list[pl.DataFrame]:
@@ -153,7 +156,7 @@ def _about(frame: pl.DataFrame, only: str) -> pl.DataFrame:
 def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
     import polars as pl
 
-    from unwaver.metrics.score import broken_groups
+    from unwaver.metrics.broken import broken_groups
 
     if not everything:
         part = part.filter(pl.col("group").is_in(broken_groups(part)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from unwaver.agree import Agreement
-from unwaver.agree.comparison import SAMPLE, chosen
+from unwaver.agree.comparison import QUESTIONS, SAMPLE, asked_about, chosen
 from unwaver.agree.scorers import Scorer, parse_scorers
 from unwaver.asking.consult import written
 from unwaver.asking.panel import check_requests
@@ -38,8 +38,10 @@ def _tried(config: Config, agreement: Agreement) -> Model | None:
     if agreement.compare is not None:
         agreement.compare([SAMPLE])
         return None
-    assert agreement.request is not None
+    samples = [asked_about(agreement)(SAMPLE)]
+    if config.compare_questions:
+        samples.append(asked_about(agreement, QUESTIONS)(SAMPLE))
     texts = {"texts": [""]} if agreement.needs_texts else {}
     model = _opened(config, "agreement", agreement, texts)
-    check_requests(model, [agreement.request(SAMPLE)])
+    check_requests(model, samples)
     return model

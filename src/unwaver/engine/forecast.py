@@ -357,20 +357,22 @@ def _answers_of(prepared: Prepared, group: Group) -> Iterator[tuple[Respondent, 
 
 def _agreement(prepared: Prepared, agreement: Agreement, groups: Sequence[Group], frames: Any) -> Party:
     from unwaver.agree import Pair
-    from unwaver.agree.comparison import Comparison, pair_id
+    from unwaver.agree.comparison import QUESTIONS, Comparison, asked_about, pair_id
     from unwaver.agree.pairs import distinct, to_compare
 
-    model = prepared.opened["agreement", agreement.name]
+    model, with_questions = prepared.opened["agreement", agreement.name], prepared.config.compare_questions
     if frames is not None:
-        return _exact("agreement", agreement.name, model, Comparison(agreement, prepared.groups, frames).requests)
-    request_of = agreement.request
-    assert request_of is not None
+        requests = Comparison(agreement, prepared.groups, frames, with_questions).requests
+        return _exact("agreement", agreement.name, model, requests)
+    request_of = asked_about(agreement)
     respondent, further = Respondent(model), []
     for group in filter(is_free_text, groups):
         question = "\n".join(group.items[0].fields.values())
-        wordings = distinct(["\n".join(i.fields.values()) for i in group.items if i.role != "judge"])
-        pairs = to_compare(question, wordings, agreement.symmetric, agreement.compares_identical)
-        respondent.ask_about((pair_id(agreement, pair), request_of(pair)) for pair in pairs)
+        if with_questions:
+            wordings = distinct(["\n".join(i.fields.values()) for i in group.items if i.role != "judge"])
+            pairs = to_compare(question, wordings, agreement.symmetric, agreement.compares_identical)
+            about = asked_about(agreement, QUESTIONS)
+            respondent.ask_about((pair_id(agreement, pair, QUESTIONS), about(pair)) for pair in pairs)
         for tested in prepared.panel.tested:
             ways = [(item, n) for who, item, n in _answers_of(prepared, group) if who is tested]
             count = _pairs(sum(n for _, n in ways), agreement)

@@ -303,5 +303,10 @@ def _until(prepared: Prepared) -> Until | None:
         raise UsageError("--until does not work with a model that writes variants", hint=hint)
     from unwaver.asking.until import Until
 
+    waves = None
+    if prepared.agreements:
+        from unwaver.engine.waves import Waves
+
+        waves = Waves(prepared)
     groups = prepared.groups
-    return Until(config, prepared.panel, groups, prepared.words(groups), prepared.console)
+    return Until(config, prepared.panel, groups, prepared.words(groups), prepared.console, waves)

@@ -126,7 +126,8 @@ def compared(
     for agreement in evidence.agreements:
         from unwaver.agree.comparison import Comparison
 
-        comparison = Comparison(agreement, evidence.groups, frames)
+        asks_questions = evidence.config.compare_questions
+        comparison = Comparison(agreement, evidence.groups, frames, asks_questions)
         values, lost = comparison.values(consult, console)
         frames = comparison.frames_with(values)
         summaries.append(comparison.summary(values, lost))

@@ -207,6 +207,8 @@ def _warn(prepared: Prepared) -> None:
     prompting = [option for option, given in options if given]
     if config.agree and not prepared.agreements:
         say("--agree has no effect: all items have labels to choose from, so no answer is free text")
+    if config.compare_questions and not any(agreement.model for agreement in prepared.agreements):
+        say("--compare-questions has no effect: no agreement asks a model")
     for model in prepared.models:
         if prompting and "prompt" not in model.reads:
             say(f"{model.name} does not read prompts: {', '.join(prompting)} has no effect on it")

@@ -3,7 +3,8 @@
 Cons_lex          share of ordered pairs of distinct wordings with exactly the same answer (Raj et al. 2022):
                   a, a, b -> 2 of 6. Answers that are empty or unreadable are dropped; fewer than two: null
 Cons_lex_repeat   the same among replicates of one wording: sampling noise, beside that of wording
-tau               share of later wordings whose answer differs from the first (the original if there is one)
+tau               share of later wordings whose answer differs from the first (the original if there is one); in
+                  free text the share of buckets where two answers do not agree (unwaver.metrics.agreed)
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from unwaver.meaning import Context, Meaning, Phrase, if_measured
-from unwaver.metrics import charts
+from unwaver.metrics import agreed, charts
 from unwaver.metrics.block import Block, Codes, Metric
 from unwaver.metrics.papers import GENERATION
 from unwaver.stats import Floats
@@ -27,7 +28,10 @@ def metrics(block: Block) -> Iterator[Metric]:
     yield Metric("Cons_lex", among_wordings)
     if block.trials > block.groups:
         yield Metric("Cons_lex_repeat", among_repeats)
-    yield Metric("tau", against_first, skippable=True)
+    if block.agree:  # free text
+        yield from agreed.metrics(block)
+    else:
+        yield Metric("tau", against_first, skippable=True)
 
 
 def among_wordings(block: Block) -> Floats:

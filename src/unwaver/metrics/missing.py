@@ -48,7 +48,8 @@ def lines(result: Result) -> list[str]:
         leading = leading_of(block)
         if not AVERAGES & {leading.task, leading.model}:  # their parts were counted
             counts = {name: getattr(leading, name) for name in MISSING}
-            parts.append(Part(leading.model, any(s.metric.endswith("_questions") for s in block), counts))
+            free_text = any(s.metric.startswith("Cons_") and "@" in s.metric for s in block)
+            parts.append(Part(leading.model, free_text, counts))
     found = _about(parts, result.run)
     if result.run.get("cut") == "keep" and any(s.cut_read for s in result.scores):
         found.append("Answers that were cut at the token limit count as they are (--cut keep).")

@@ -230,20 +230,3 @@ def _identical_in_buckets(block: Block) -> bool:
         return False
     several = block.wordings(rows) > 1
     return int(several.sum()) > 1 and bool((least[several] >= 0).all())
-
-
-def broken_groups(frame: pl.DataFrame) -> list[str]:
-    """The ids of the groups that broke their relation in at least one answer."""
-    found: list[str] = []
-    for part in partition(frame):
-        names = part.filter(pl.col("role") != "test")["group"].unique(maintain_order=True)
-        found += names.filter(pl.Series(broken(block_of(part)) > 0)).to_list()
-    return found
-
-
-def broken(block: Block) -> Floats:
-    """Per group: above 0 where it broke its relation in at least one answer, NaN where that cannot be said."""
-    from unwaver.metrics.paraphrastic import torn
-    from unwaver.metrics.violation import tau
-
-    return _complete_only(torn(block) if block.expect == "bucket" else tau(block), block)

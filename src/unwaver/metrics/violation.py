@@ -26,6 +26,11 @@ MOST_LABELS = 50  # more than this is free text, where label shares say nothing
 def metrics(block: Block) -> Iterator[Metric]:
     if block.expect not in ("same", "different", "implied"):
         return
+    if block.agree and block.expect != "implied":  # free text
+        from unwaver.metrics import agreed
+
+        yield from agreed.metrics(block)
+        return
     yield Metric("tau", tau, skippable=True, any_of=1)
     if block.expect != "implied":
         yield Metric("tau_conditioned", partial(tau_conditioned, given=None), skippable=True, any_of=1)

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from unwaver.metrics.agreed import decides, leading
 from unwaver.metrics.block import Block
+from unwaver.metrics.broken import broken
 from unwaver.metrics.bucket import among_wordings
 from unwaver.metrics.confidence import max_prob
-from unwaver.metrics.pairwise import LOW, agreements, mean_agreement
+from unwaver.metrics.pairwise import mean_agreement
 from unwaver.metrics.paraphrastic import within
 from unwaver.metrics.violation import applies, tau, violated
 from unwaver.reports.source import Source
@@ -69,24 +71,22 @@ class _Ranked:
 
 
 def _ranked(block: Block) -> _Ranked:
-    bad, limit = _badness(block)
-    state = np.where(np.isnan(bad), NOT_APPLICABLE, np.where(bad > limit, BROKEN, HELD))
+    bad, found = _badness(block), broken(block)
+    state = np.where(np.isnan(found), NOT_APPLICABLE, np.where(found > 0, BROKEN, HELD))
     state = np.where(block.complete, state, MISSING)
     return _Ranked(np.nan_to_num(bad), state, _sureness(block))
 
 
-def _badness(block: Block) -> tuple[Floats, float]:
-    """How far a group is from consistent, and from where on it is called broken."""
-    found = agreements(block)
-    if found:  # free text: broken where the answers agree less than the threshold, on average
-        name, threshold = next(((n, t) for n, t in found.items() if n not in LOW), next(iter(found.items())))
-        mean = mean_agreement(block, name)
-        return (mean, threshold) if name in LOW else (1 - mean, 1 - threshold + 1e-9)
+def _badness(block: Block) -> Floats:
+    """How far a group is from consistent."""
+    if decides(block):  # free text
+        mean, notion = mean_agreement(block, leading(block).name), leading(block)
+        return mean if notion.low == (block.expect != "different") else 1 - mean
     if block.expect != "bucket":
-        return tau(block), 0.0
+        return tau(block)
     if np.isnan(block.right[block.target]).all():
-        return 1 - among_wordings(block), 0.0
-    return np.asarray(4 * within(block)), 0.0
+        return 1 - among_wordings(block)
+    return np.asarray(4 * within(block))
 
 
 def _sureness(block: Block) -> Floats:

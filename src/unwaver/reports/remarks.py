@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from unwaver.asking.failures import from_records, in_words
 from unwaver.groups import SELF_CERTIFIED
-from unwaver.meaning import contexts, family_of
+from unwaver.meaning import contexts, family_of, leading_meaning, leading_of
 from unwaver.metrics import missing
 from unwaver.reports import self_certified
 from unwaver.result import Result
@@ -21,10 +21,11 @@ def remarks(result: Result) -> list[str]:
         *_about_constants(result),
         *_of_metrics(result),
         *_about_variants(result),
+        *_about_notion(result),
         *_about_agreements(result),
         *_about_seen(result),
         *(self_certified.lines(result.scores) if any(SELF_CERTIFIED in s.flags for s in leading) else ()),
-        *_about_gold(leading),
+        *_about_gold(result),
         *_about_failures(result, leading),
         *(missing.lines(result) if any(s.cut or s.refused or s.cut_read for s in result.scores) else ()),
         *_about_groups_not_asked(result, leading),
@@ -51,10 +52,11 @@ def _of_metrics(result: Result) -> Iterator[str]:
             yield from meaning.remark(context)
 
 
-def _about_gold(leading: Sequence[Score]) -> list[str]:
+def _about_gold(result: Result) -> list[str]:
     """What cannot be computed because the right answers are not known."""
-    without = [s for s in leading if s.accuracy is None and s.groups > s.missing + s.not_needed]
-    meanings = [meaning for s in without if (meaning := family_of(s.metric)) is not None]
+    leading = [(leading_of(block), block) for block in result.blocks()]
+    without = [(s, b) for s, b in leading if s.accuracy is None and s.groups > s.missing + s.not_needed]
+    meanings = [meaning for s, block in without if (meaning := leading_meaning(s, block)) is not None]
     lost = list(dict.fromkeys(name for meaning in meanings for name in meaning.without_gold))
     if not lost:
         return []
@@ -86,6 +88,15 @@ def _about_groups_not_asked(result: Result, leading: Sequence[Score]) -> list[st
     elif not_needed:
         lines.append(f"{not_needed:,} groups were not asked: a verdict was certain without them.")
     return lines
+
+
+def _about_notion(result: Result) -> list[str]:
+    """When a group of free text is broken."""
+    if not any(s.metric.startswith("Cons_") and "@" in s.metric for s in result.scores):
+        return []
+    from unwaver.reports.notion import lines
+
+    return lines(result)
 
 
 def _about_agreements(result: Result) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from unwaver.meaning import Meaning, context_of, family_of, meaning_of
+from unwaver.meaning import Meaning, context_of, family_of, leading_meaning, meaning_of
 from unwaver.reports.remarks import remarks
 from unwaver.result import Result, method_names
 from unwaver.state import COUNTS
@@ -41,10 +41,10 @@ def shown_scores(result: Result) -> list[Score]:
 
 
 def _companions(result: Result, leading: Score) -> list[Score]:
-    meaning = meaning_of(leading.metric)
+    context = context_of(leading, result.scores, result.run)
+    meaning = leading_meaning(leading, context.block)
     if meaning is None:
         return []
-    context = context_of(leading, result.scores, result.run)
     names = meaning.beside if meaning.choose is None else meaning.choose(context)
     found = [context.beside(name) for name in dict.fromkeys(names) if name != leading.metric]
     return [s for s in found if s is not None]

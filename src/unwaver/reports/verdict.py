@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from unwaver.meaning import Phrase, context_of, meaning_of
+from unwaver.meaning import Phrase, context_of, leading_meaning, meaning_of
 from unwaver.metrics.missing import in_words
 from unwaver.reports.terminal import chance_of
 from unwaver.reports.terminal import percent as number
@@ -82,7 +82,7 @@ def verdict(s: Score, result: Result) -> Verdict:
     subject = _task_name(s.task)
     if rate is None:
         return Verdict("none", subject, _unmeasured(s), "", s, None)
-    said = f"{_share_phrase(rate, s)}{_remark(s, result, level, rate, low, high)}"
+    said = f"{_share_phrase(rate, s, result)}{_remark(s, result, level, rate, low, high)}"
     return Verdict(level, subject, said, _basis(s, rate, low, high), s, rate)
 
 
@@ -140,8 +140,8 @@ def one_in(rate: float) -> tuple[int, int]:
     return min((one, *several), key=lambda share: abs(share[0] / share[1] - rate))
 
 
-def _share_phrase(rate: float, s: Score) -> str:
-    said = _declared(s)
+def _share_phrase(rate: float, s: Score, result: Result) -> str:
+    said = _declared(s, result)
     if isinstance(said, str):
         return said.format(value=number(s.value), wrong=number(rate), right=number(1 - rate))
     if rate <= 0:
@@ -154,9 +154,9 @@ def _share_phrase(rate: float, s: Score) -> str:
     return f"{hits} in {of} {said.units} {said.happens if hits == 1 else said.happen}"
 
 
-def _declared(s: Score) -> Phrase | str:
+def _declared(s: Score, result: Result) -> Phrase | str:
     """What the metric declares; a metric without a sentence of its own is told by its title."""
-    meaning = meaning_of(s.metric)
+    meaning = leading_meaning(s, context_of(s, result.scores, result.run).block)
     if meaning is None or meaning.verdict is None:
         title = s.metric if meaning is None else meaning.heading
         return f"{title.replace('{', '{{').replace('}', '}}')} is {{value}}\u00a0%"

@@ -20,7 +20,8 @@ from unwaver.errors import DataError, UsageError, near
 from unwaver.groups import BASE, is_plain
 from unwaver.meaning import leading_of
 from unwaver.metrics.block import Block, block_of
-from unwaver.metrics.score import Measured, Unreadable, accuracy_of, broken, measured
+from unwaver.metrics.broken import broken
+from unwaver.metrics.score import Measured, Unreadable, accuracy_of, measured
 from unwaver.stats import LEVEL
 from unwaver.stats.paired import difference, holm
 from unwaver.types import Group, Item

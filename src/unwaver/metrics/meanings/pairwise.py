@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from unwaver import registry
-from unwaver.meaning import AnyNamed, Context, Meaning, Named
+from unwaver.meaning import AnyNamed, Context, Meaning, Named, Phrase
 from unwaver.metrics import charts
+from unwaver.metrics.agreed import WORDING, notions, of_wordings, pairs
 from unwaver.metrics.block import Block, Codes
-from unwaver.metrics.pairwise import LOW, agreements, of_wordings, pairs
 from unwaver.metrics.papers import GENERATION
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score
@@ -25,7 +25,7 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
             title = charts.label(f"{block.task}/{block.kind} · {block.model}", 60)
             says = "Spearman's ρ over pairs of answers to distinct wordings. Accuracy of a pair: the mean of both."
             spec = correlations(columns)
-            named = f"Cons_{next(iter(agreements(block)))}"
+            named = f"Cons_{next(iter(notions(block)))}"
             yield Figure("Do the notions of agreement agree?", title, says, named, spec)
 
 
@@ -34,7 +34,7 @@ def by_pair(block: Block) -> tuple[dict[str, Floats], Codes]:
     and accuracy; and the group of each pair. Columns that are the same everywhere are left out."""
     rows = len(block.group)
     columns = {}
-    for name in agreements(block):
+    for name in notions(block):
         found = pairs(block, name)
         chosen = of_wordings(block, found)
         places = (found.i * rows + found.j)[chosen].tolist()
@@ -80,9 +80,10 @@ def _scorer_names() -> Iterable[str]:
 
 
 def means_of(block: Sequence[AnyNamed]) -> list[AnyNamed]:
-    """The means of agreement that a block of free text has: Cons_rouge1, not Cons_rouge1@0.5."""
-    names = {s.metric for s in block}
-    return [s for s in block if s.metric.startswith("Cons_") and f"{s.metric}_questions" in names]
+    """The means of agreement that a block of free text has, the one that leads first: Cons_rouge1, not
+    Cons_rouge1@0.5."""
+    shares = {s.metric.rpartition("@")[0] for s in block if s.metric.startswith("Cons_")}
+    return [s for s in block if s.metric in shares]
 
 
 def _of_free_text(score: Named, block: Sequence[Named]) -> bool:
@@ -90,8 +91,8 @@ def _of_free_text(score: Named, block: Sequence[Named]) -> bool:
 
 
 def _beside(context: Context) -> Iterator[str]:
-    """Every agreement: its mean, its share at the threshold where that is another number, and its repeats; then
-    how many answers are alike, and how many are right."""
+    """Beside tau every agreement: its mean, its share at the threshold where that is another number, and its
+    repeats; then how many answers are alike, and how many are right."""
     for mean in means_of(context.block):
         yield mean.metric
         shares = (s for s in context.block if s.metric.startswith(f"{mean.metric}@"))
@@ -105,6 +106,8 @@ def _beside(context: Context) -> Iterator[str]:
 def _about_sets(context: Context) -> Iterator[str]:
     """How many different things were said, which is not a share."""
     s, entropy = context.score, context.beside("cluster_entropy")
+    if {mean.metric for mean in means_of(context.block)[:1]} & {f"Cons_{name}" for name in WORDING}:
+        return
     if s.value is not None and entropy is not None and entropy.value is not None:
         yield (
             f"{s.task}/{s.kind} ({s.method}): the answers to a question say {_plain(s)} different things "
@@ -132,11 +135,17 @@ _FAMILY = (
         of=_AGREEMENT,
         leads=20,
         leads_if=_of_free_text,
+        led_by="tau",
         beside=("Cons_<agreement>@<t>", "Cons_<agreement>_repeat", "majority_share", "accuracy_<scorer>"),
         choose=_beside,
         without_gold=("accuracy",),
         figures=figures,
-        verdict="answers to the same question agree {right}\u00a0% on average (<agreement>)",
+        verdict=Phrase(
+            "question",
+            "questions",
+            "gets answers that do not agree (<agreement>)",
+            "get answers that do not agree (<agreement>)",
+        ),
     ),
     Meaning(
         "Cons_<agreement>@<t>",
@@ -202,7 +211,7 @@ _OF_LOW = {
 }
 
 _OF_CONTRADICTION: list[Meaning] = []
-for _low in LOW:
+for _low in ("contradict",):
     for _meaning in _FAMILY:
         _OF_CONTRADICTION.append(
             replace(
@@ -233,9 +242,9 @@ MEANINGS = (
     Meaning(
         "clusters",
         title="number of different answers",
-        says="How many different things the answers to a question say. Answers that entail each other "
+        says="How many different things the answers to a question say. Answers that agree by the first --agree "
         "say the same.",
-        formula="number of sets of answers connected by bidirectional entailment; mean over questions",
+        formula="number of sets of answers that are connected by pairs at the threshold; mean over questions",
         docs=_DOCS,
         remark=_about_sets,
     ),
@@ -250,8 +259,8 @@ MEANINGS = (
     Meaning(
         "majority_share",
         title="share of the most frequent answer",
-        says="Share of the answers to a question that say the most frequent thing. With an NLI model "
-        "(--agree bidirectional), answers that entail each other say the same.",
+        says="Share of the answers to a question that say the most frequent thing. Answers that agree by the "
+        "first --agree say the same.",
         formula="size of the largest set of answers / answers; mean over questions",
         better="high",
         docs=_DOCS,

@@ -38,11 +38,14 @@ MEANINGS = (
     Meaning(
         "tau",
         title="inconsistency",
-        says="Share of groups that break their relation. An unreadable answer satisfies no relation.",
+        says="Share of groups that break their relation. An unreadable answer satisfies no relation. In free "
+        "text, a group is broken if two answers to it do not agree by the first --agree.",
         formula="τ = mean over groups of [relation broken]. same: variant ≠ original. different: variant = "
         "original. implied: over groups whose originals were all answered right, conclusion not accepted. "
         "A group with several variants counts as the share of them that break it. "
-        "Buckets: share of later wordings whose answer differs from the first.",
+        "Buckets: share of later wordings whose answer differs from the first. "
+        "Free text: 1 if any pair of answers to distinct wordings is below the threshold of the agreement (mean "
+        "of both directions; contradict: above), else 0.",
         better="low",
         paper=BECEL,
         docs="docs/methods.md#tau",
