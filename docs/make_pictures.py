@@ -17,7 +17,7 @@ from rich.terminal_theme import TerminalTheme
 
 import unwaver
 from unwaver.engine.load import load_run
-from unwaver.metrics.score import broken_groups
+from unwaver.metrics.broken import broken_groups
 from unwaver.reports.side_by_side import print_group
 from unwaver.reports.terminal import legend, print_result
 

@@ -134,7 +134,7 @@ def test_a_language_model_writes_beside_labels(unwaver: Any, tmp_path: Path, tin
     narrow = unwaver("score", way, env={"COLUMNS": "60"}).stdout
     if way == "nucleus":
         first, counts = narrow.split("relation ")[1:]
-        assert first.count("facts/paraphrase") == 6
+        assert first.count("facts/paraphrase") == 7
         assert "unreadable" in shown
         assert "unreadable" in counts
         assert counts.count("facts/paraphrase") == 1, "what went wrong is said once of a relation"

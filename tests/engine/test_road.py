@@ -80,7 +80,7 @@ def test_a_report_is_made_of_what_the_run_has(tmp_path: Path, texts: Path) -> No
     _, calls = traced(tmp_path, "run", texts, "--model", "fake/random", *options)
     assert calls["answers/table.py:table_of"] == 1
     assert calls["agree/comparison.py:_compared"] == 1, "rouge1, once"
-    assert calls["agree/comparison.py:_read"] == 1, "the judge, once"
+    assert calls["agree/comparison.py:read"] == 1, "the judge, once"
     assert calls["models/helpers.py:open_consulted"] == 2, "the judge and the scorer, each opened once"
     assert not {"engine/stored.py:read_groups", "engine/stored.py:read_run", "engine/load.py:load_run"} & set(
         calls

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import unwaver
 from unwaver.answers.given import complete
 from unwaver.errors import DataError
-from unwaver.metrics.score import broken_groups, score_frame
+from unwaver.metrics.broken import broken_groups
+from unwaver.metrics.score import score_frame
 from unwaver.reports.verdict import verdicts
 from unwaver.types import Score
 

@@ -14,7 +14,8 @@ import pytest
 import unwaver
 from unwaver.answers.given import complete
 from unwaver.meaning import meanings
-from unwaver.metrics.score import broken_groups, score_frame
+from unwaver.metrics.broken import broken_groups
+from unwaver.metrics.score import score_frame
 from unwaver.reports.explorer import BROKEN, HELD, MISSING, NOT_APPLICABLE, columns
 from unwaver.reports.methods import repeat_commands, slug
 from unwaver.reports.page import escaped, packed, tag
