@@ -143,7 +143,10 @@ def prepare(config: Config, console: Console | None = None, models: Sequence[str
         from unwaver.engine.consulted import with_consulted
 
         prepared = with_consulted(prepared)
-    prepared = replace(prepared, until=_until(prepared))
+    if config.until is not None:
+        from unwaver.engine.waves import until_of
+
+        prepared = replace(prepared, until=until_of(prepared))
     if config.max_cost is not None or config.pilot is not None:
         from unwaver.engine.forecast import check_costs
 
@@ -291,22 +294,3 @@ def _writer(config: Config) -> Respondent | None:
 
     check_prompt(config, _writes(config))
     return Respondent(open_writer(config, SETTINGS), option="--writer-arg ")
-
-
-def _until(prepared: Prepared) -> Until | None:
-    """What asks only until the verdict of --until is certain; None without --until."""
-    config = prepared.config
-    if config.until is None:
-        return None
-    if prepared.writer is not None:
-        hint = "write the variants first (unwaver build), or omit --until"
-        raise UsageError("--until does not work with a model that writes variants", hint=hint)
-    from unwaver.asking.until import Until
-
-    waves = None
-    if prepared.agreements:
-        from unwaver.engine.waves import Waves
-
-        waves = Waves(prepared)
-    groups = prepared.groups
-    return Until(config, prepared.panel, groups, prepared.words(groups), prepared.console, waves)

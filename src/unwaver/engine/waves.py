@@ -17,6 +17,7 @@ from unwaver.agree.comparison import Comparison
 from unwaver.asking.ask import Asker
 from unwaver.asking.consult import Consult, Enquiry, planned, put
 from unwaver.asking.panel import Answers
+from unwaver.asking.until import Until
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine.prepare import Prepared
@@ -81,3 +82,14 @@ def _is_of(metric: str, agreement: Agreement) -> bool:
     """Whether it is one of the metrics of an agreement: Cons_judge, Cons_judge@0.5, Cons_judge_repeat."""
     name = f"Cons_{agreement.name}"
     return metric == name or metric.startswith((f"{name}@", f"{name}_"))
+
+
+def until_of(prepared: Prepared) -> Until:
+    """What asks only until the verdict of --until is certain; raises UsageError if a model writes variants."""
+    config = prepared.config
+    if prepared.writer is not None:
+        hint = "write the variants first (unwaver build), or omit --until"
+        raise UsageError("--until does not work with a model that writes variants", hint=hint)
+    waves = Waves(prepared) if prepared.agreements else None
+    groups = prepared.groups
+    return Until(config, prepared.panel, groups, prepared.words(groups), prepared.console, waves)

@@ -1,12 +1,14 @@
-"""By which notion of agreement groups of free text are broken, in words."""
+"""By which notion of agreement groups of free text are broken, and who compared them, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from unwaver.metrics import missing
 from unwaver.metrics.agreed import WORDING
 from unwaver.metrics.meanings.pairwise import means_of
 from unwaver.result import Result
+from unwaver.text.shown import percent
 from unwaver.types import Score
 
 
@@ -35,3 +37,29 @@ def wording_line(agreements: Sequence[str]) -> str | None:
         f"tau counts different wording as disagreement: answers are compared by {agreements[0]}. To compare what "
         "they say, name a judge or an NLI model: --agree judge=openai/NAME or --agree entail=hf/PATH"
     )
+
+
+def about_agreements(result: Result) -> list[str]:
+    """What was not compared, and how sure those are of themselves who were asked in words."""
+    lines = []
+    for told in result.run.get("agreements", ()):
+        name = f"{told['name']} ({told['model']})" if told["model"] else told["name"]
+        if lost := sum(told.get(why, 0) for why in ("failed", "refused", "cut")):
+            lines.append(
+                f"{name}: {lost:,} of {told['pairs']:,} pairs were not compared ({missing.in_words(told)})"
+            )
+        if told["not_told"]:
+            lines.append(f"{name}: no value for {told['not_told']:,} of {told['answer_pairs']:,} pairs of answers")
+        if told["name"] == "judge" and told["own_consistency"] is not None:
+            low, high = told["own_interval"]
+            lines.append(
+                f"{name} says the same in both orders of {percent(told['own_consistency'])} % "
+                f"[{percent(low)} – {percent(high)}] of {told['own_pairs']:,} pairs of answers"
+            )
+    for told in result.run.get("scorers", ()):
+        if lost := sum(told[why] for why in ("failed", "refused", "cut")):
+            why = missing.in_words(told)
+            lines.append(
+                f"{told['name']} ({told['model']}): no verdict in {lost:,} of {told['asked']:,} cases ({why})"
+            )
+    return lines

@@ -21,8 +21,7 @@ def remarks(result: Result) -> list[str]:
         *_about_constants(result),
         *_of_metrics(result),
         *_about_variants(result),
-        *_about_notion(result),
-        *_about_agreements(result),
+        *_about_free_text(result),
         *_about_seen(result),
         *(self_certified.lines(result.scores) if any(SELF_CERTIFIED in s.flags for s in leading) else ()),
         *_about_gold(result),
@@ -90,39 +89,12 @@ def _about_groups_not_asked(result: Result, leading: Sequence[Score]) -> list[st
     return lines
 
 
-def _about_notion(result: Result) -> list[str]:
-    """When a group of free text is broken."""
-    if not any(s.metric.startswith("Cons_") and "@" in s.metric for s in result.scores):
+def _about_free_text(result: Result) -> list[str]:
+    if not result.run.get("agreements") and not any(s.metric.startswith("Cons_") for s in result.scores):
         return []
-    from unwaver.reports.notion import lines
+    from unwaver.reports.notion import about_agreements, lines
 
-    return lines(result)
-
-
-def _about_agreements(result: Result) -> list[str]:
-    """What was not compared, and how sure those are of themselves who were asked in words."""
-    lines = []
-    for told in result.run.get("agreements", ()):
-        name = f"{told['name']} ({told['model']})" if told["model"] else told["name"]
-        if lost := sum(told.get(why, 0) for why in ("failed", "refused", "cut")):
-            lines.append(
-                f"{name}: {lost:,} of {told['pairs']:,} pairs were not compared ({missing.in_words(told)})"
-            )
-        if told["not_told"]:
-            lines.append(f"{name}: no value for {told['not_told']:,} of {told['answer_pairs']:,} pairs of answers")
-        if told["name"] == "judge" and told["own_consistency"] is not None:
-            low, high = told["own_interval"]
-            lines.append(
-                f"{name} says the same in both orders of {percent(told['own_consistency'])} % "
-                f"[{percent(low)} – {percent(high)}] of {told['own_pairs']:,} pairs of answers"
-            )
-    for told in result.run.get("scorers", ()):
-        if lost := sum(told[why] for why in ("failed", "refused", "cut")):
-            why = missing.in_words(told)
-            lines.append(
-                f"{told['name']} ({told['model']}): no verdict in {lost:,} of {told['asked']:,} cases ({why})"
-            )
-    return lines
+    return [*lines(result), *about_agreements(result)]
 
 
 def _about_variants(result: Result) -> list[str]:
