@@ -66,7 +66,7 @@ def show(folder: Path, console: Console) -> None:
     for kind in SHOWN:
         group = next(name for name in broken if name.startswith(kind))
         answers = frame.filter(frame["group"] == group).to_dicts()
-        print_group(groups[group], {a["item"]: a for a in answers}, console)
+        print_group(groups[group], {a["item"]: [a] for a in answers}, console)
 
 
 def draw(name: str, title: str, print_to: Callable[[Console], None]) -> None:

@@ -312,6 +312,49 @@ def test_an_agreement_a_reader_and_a_scorer(questions: str, run: Run) -> None:
     assert "the agreement mine has no option 'shore'" in text
 
 
+FAR = """
+from unwaver.agree import Agreement
+
+
+def far() -> Agreement:
+    \"\"\"How far apart two lengths are.\"\"\"
+    return Agreement("far", True, "low", same=0.0, threshold=0.4, compare=lambda pairs: [
+        min(abs(len(p.a) - len(p.b)) / 10, 1) for p in pairs
+    ])
+"""
+
+
+def test_an_agreement_that_is_better_low(place: Path, run: Run) -> None:
+    """Its direction is its own: in tau, in the table, in explain, in compare and in the report."""
+    (place / "my_far.py").write_text(FAR)
+    (place / "lengths.py").write_text(
+        "def answer(requests):\n"
+        "    return ['a' * (1 + int(r['prompt'].split('+')[1]) * ('way 2' in r['prompt'])) for r in requests]\n"
+    )
+    install(place, {"agreements": {"far": "my_far:far"}})
+    asked = [{"items": [{"text": f"way {n} +{far}+"} for n in (1, 2)]} for far in (0, 1, 4, 9)]
+    (place / "own.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    found = scores(
+        run("run", "own.jsonl", "--model", "python/lengths:answer", "--agree", "far", "--json", "--out", "r")
+    )
+    assert found["tau"]["value"] == 0.5  # of 0, .1, .4 and .9 those from .4 on
+    assert found["Cons_far"]["value"] == pytest.approx(0.35)
+    assert {name: s["better"] for name, s in found.items() if "far" in name} == dict.fromkeys(
+        ("Cons_far", "Cons_far@0.4", "Cons_far_questions"), "low"
+    )
+    assert json.loads(run("show", "r", "--json")[1])["found"] == 2
+    assert "the value of far (the first --agree) is less than 0.4" in " ".join(run("show", "r")[1].split())
+    assert "Cons_far ↓" in run("score", "r")[1]
+    for name, better in (("Cons_far", "lower"), ("Cons_far@0.4", "lower"), ("Cons_far_joint", "higher")):
+        assert f" better {better} values " in " ".join(run("explain", name)[1].split())
+    assert "Cons_far ↓" in run("compare", "r", "r", "--metric", "Cons_far")[1]
+    code, text = run("report", "r", "--out", "page.html")
+    assert code == 0, text
+    page = Path("page.html").read_text()
+    told = page[page.index('id="how-cons-agreement"') :]
+    assert "Lower is better." in told[: told.index("</details>")]
+
+
 def test_a_metric_and_a_log(installed: Path, run: Run) -> None:
     (installed / "a.mine").write_text("fr|1|Paris\nfr|2|Paris\nit|1|Rome\nit|2|Milan\n")
     found = scores(run("score", "a.mine", "--json"))

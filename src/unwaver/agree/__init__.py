@@ -31,7 +31,7 @@ class Agreement:
     """How far two texts agree, from 0 to 1; None where it cannot be told.
 
     `threshold` is the t of Cons_<name>@t where none is given: a pair counts when its value is t or more. Two
-    answers agree from there on; where `better` is "low", up to there.
+    answers agree if their value is at least t or, if `better` is "low", below t.
     """
 
     name: str  # the <agreement> in Cons_<agreement>

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from unwaver import registry
 from unwaver.agree import Agreement, Pair
+from unwaver.errors import UsageError
 from unwaver.types import Request
 
 
@@ -14,6 +17,8 @@ def guarded(name: str, agreement: Agreement) -> Agreement:
     """The agreement with its functions guarded; a built-in one as it is."""
     if registry.is_built_in("agreements", name):
         return agreement
+    if agreement.better not in ("low", "high"):
+        raise registry.broken("agreements", name, f'has better={agreement.better!r}, expected "low" or "high"')
     if agreement.compare is not None:
         return replace(agreement, compare=_aligned(name, agreement.compare))
     if agreement.request is None or agreement.value is None:
@@ -26,6 +31,16 @@ def guarded(name: str, agreement: Agreement) -> Agreement:
         request=registry.guarded("agreements", name, agreement.request, Request),
         value=registry.guarded("agreements", name, agreement.value, float | int | None),
     )
+
+
+def better_of(name: str) -> Literal["low", "high", ""]:
+    """Whether lower or higher values of an agreement are better; "" if it cannot be made without options."""
+    asks_model = "model" in inspect.signature(registry.find("agreements", name)).parameters
+    try:
+        made: Agreement = registry.call("agreements", name, Agreement, *([""] if asks_model else []))
+    except UsageError:
+        return ""
+    return made.better
 
 
 def _aligned(

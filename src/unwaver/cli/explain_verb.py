@@ -56,13 +56,29 @@ def _facts(name: str) -> dict[str, Any]:
         "says": meaning.says,
         "of": _values(name),
         "formula": meaning.formula,
-        "better": meaning.better,
+        "better": _better(name) or meaning.better,
         "chance": meaning.chance_says or ("computed for each row of a table" if meaning.chance else None),
         "leads": meaning.leads is not None,
         "beside": list(meaning.beside),
         "paper": meaning.paper,
         "docs": meaning.docs,
     }
+
+
+def _better(name: str) -> str:
+    """Of the agreement of an installed package, which the declaration of its family does not know."""
+    from unwaver import registry
+    from unwaver.meaning import family_of
+
+    family = family_of(name)
+    agreement = ((family.values_in(name) if family else None) or {}).get("agreement", "")
+    if agreement not in registry.names("agreements") or registry.is_built_in("agreements", agreement):
+        return ""
+    if name.endswith("_joint"):  # pairs that agree, whatever that is
+        return ""
+    from unwaver.agree.plug_ins import better_of
+
+    return better_of(agreement)
 
 
 def _values(name: str) -> dict[str, str]:

@@ -68,7 +68,7 @@ def command(
     from unwaver.asking.failures import as_records, from_records
     from unwaver.engine.load import load_run
     from unwaver.metrics import missing
-    from unwaver.reports.notion import wording_line
+    from unwaver.reports import notion
 
     run = load_run(folder, cut=cut)
     frames = _of_models(run.frames, model)
@@ -86,9 +86,8 @@ def command(
         return
     if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
         _print(found, {group.id: group for group in run.groups}, limit)
-    notion = wording_line([told["name"] for told in run.run["agreements"]])
-    said = [notion] if notion else []
-    _print_remarks([*said, *missing.lines_of_frames(parts, run.run), *_why(reasons, folder)])
+    lines = [*notion.lines_of_frames(parts), *missing.lines_of_frames(parts, run.run)]
+    _print_remarks([*lines, *_why(reasons, folder)])
 
 
 def _of_models(frames: Sequence[pl.DataFrame], model: str) -> list[pl.DataFrame]:
@@ -178,7 +177,10 @@ def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
     for group, model, answers in found[:limit]:
         if several:
             console.print(safe(model), style="dim", markup=False)
-        print_group(groups[group], {a["item"]: a for a in reversed(answers)}, console)
+        by_item: dict[str, list[Any]] = {}
+        for answer in answers:
+            by_item.setdefault(answer["item"], []).append(answer)
+        print_group(groups[group], by_item, console)
     more = f" – the first {limit} are shown; --limit N shows more" if len(found) > limit else ""
     console.print(f"{len(found):,} group{'' if len(found) == 1 else 's'}{more}", markup=False)
 

@@ -58,11 +58,7 @@ class Waves:
             if _is_of(metric, agreement) or (agreement is self._leading and metric in _OF_LEADING):
                 others = [f"Cons_{a.name}" for a in self._agreements]
                 why = f"{agreement.name} weighs words over all answers of the run, so it is known only at the end"
-                hint = (
-                    f"possible here: {', '.join(others)}"
-                    if others
-                    else "leave idf=true out, or run without --until"
-                )
+                hint = f"possible here: {', '.join(others)}" if others else "omit idf=true, or run without --until"
                 raise UsageError(f"--until: {metric} cannot stop early: {why}", hint=hint)
 
     def lacking(self, block: Block, metric: str) -> NDArray[np.bool_]:

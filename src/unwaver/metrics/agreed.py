@@ -1,8 +1,8 @@
 """Which answers to a question agree: one notion for each run of free text, and everybody asks here.
 
 The first agreement of the table leads. Two answers agree if their value, the mean of both directions, is at least
-its threshold; where less is better (contradict), at most. A group is broken if two answers to distinct wordings do
-not agree. So the answers a, a, b are broken under `exact`, and a, A, a hold under `normalised`.
+its threshold; if lower is better (contradict), if it is below. A group is broken if two answers to distinct
+wordings do not agree. So the answers a, a, b are broken under `exact`, and a, A, a hold under `normalised`.
 
 A group with fewer than two answered wordings does not apply. Neither does one where two answers could not be
 compared, unless two others disagree: it would be called consistent without being known to be.
@@ -10,7 +10,7 @@ compared, unless two others disagree: it would be called consistent without bein
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ class Notion(NamedTuple):
     column: str
 
     def agrees(self, value: Floats) -> Bools:
-        return np.asarray(value <= self.threshold if self.low else value >= self.threshold)
+        return np.asarray(value < self.threshold if self.low else value >= self.threshold)
 
 
 class Pairs(NamedTuple):
@@ -51,10 +51,17 @@ def column_of(name: str, threshold: float, *, low: bool) -> str:
 
 def notions(block: Block) -> dict[str, Notion]:
     """The agreements that the table has values of, the one that leads first."""
+    return notions_of(block.agree)
+
+
+def notions_of(columns: Iterable[str]) -> dict[str, Notion]:
+    """The same by the names of the columns of a table: ["group", "agree_judge@0.5"] has {"judge": …}."""
     found = {}
-    for column in (n.removeprefix(ANSWERS) for n in block.agree if not n.startswith(QUESTIONS)):
-        name, _, bar = column.removesuffix(_LOW).rpartition("@")
-        found[name] = Notion(name, float(bar), column.endswith(_LOW), column)
+    for name in columns:
+        if name.startswith(ANSWERS) and not name.startswith(QUESTIONS):
+            column = name.removeprefix(ANSWERS)
+            agreement, _, bar = column.removesuffix(_LOW).rpartition("@")
+            found[agreement] = Notion(agreement, float(bar), column.endswith(_LOW), column)
     return found
 
 

@@ -24,25 +24,36 @@ from typing import Literal
 
 import numpy as np
 
-from unwaver.metrics.agreed import ANSWERS, QUESTIONS, Pairs, all_compared, notions, of_wordings, pairs, set_sizes
+from unwaver.metrics.agreed import (
+    ANSWERS,
+    QUESTIONS,
+    Notion,
+    Pairs,
+    all_compared,
+    notions,
+    of_wordings,
+    pairs,
+    set_sizes,
+)
 from unwaver.metrics.block import Block, Bools, Metric
 from unwaver.stats import Floats
 
 
 def metrics(block: Block) -> Iterator[Metric]:
     found = notions(block)
-    for name, threshold, low, column in found.values():
-        better: Literal["low", "high"] = "low" if low else "high"
+    for notion in found.values():
+        name, threshold = notion.name, notion.threshold
+        better: Literal["low", "high"] = "low" if notion.low else "high"
         yield Metric(f"Cons_{name}", partial(_mean, name=name, chosen=of_wordings), better)
         yield Metric(f"Cons_{name}@{threshold:g}", partial(_share, name=name, t=threshold), better)
         if block.trials > block.groups:
             yield Metric(f"Cons_{name}_repeat", partial(_mean, name=name, chosen=_repeats), better)
-        if QUESTIONS + column in block.agree:
+        if QUESTIONS + notion.column in block.agree:
             of_questions = partial(_mean, name=name, chosen=_questions, of=QUESTIONS)
             yield Metric(f"Cons_{name}_questions", of_questions, better)
         if not np.isnan(block.right).all():
             yield Metric(f"Cons_{name}_accurate", partial(_mean, name=name, chosen=_accurate), better)
-            yield Metric(f"Cons_{name}_joint", partial(_joint, name=name, t=threshold, better=better), "high")
+            yield Metric(f"Cons_{name}_joint", partial(_joint, notion=notion), "high")
     if block.right_by is not None:
         for way in block.right_by.unique().drop_nulls().sort():
             yield Metric(f"accuracy_{way}", partial(_judged_by, way=way), reduce=_ratio)
@@ -100,16 +111,16 @@ def agreeing_shares(block: Block, name: str, t: float, better: str) -> tuple[Flo
     """Per question, over pairs of answers to distinct wordings: the share that agrees, and the share of texts that
     are the same letter for letter."""
     found = pairs(block, name)
-    agree = found.value >= t if better == "high" else found.value < t
+    agree = Notion(name, t, better == "low", "").agrees(found.value)
     same = block.code[found.i] == block.code[found.j]
     rows = of_wordings(block, found)
     return tuple(_per_group(block, found, x.astype(float), rows) for x in (agree, same))  # type: ignore[return-value]
 
 
-def _joint(block: Block, name: str, t: float, better: str) -> Floats:
+def _joint(block: Block, notion: Notion) -> Floats:
     """Of pairs whose accuracy is known."""
-    found = pairs(block, name)
-    agree = found.value >= t if better == "high" else found.value < t
+    found = pairs(block, notion.name)
+    agree = notion.agrees(found.value)
     known = ~np.isnan(block.right[found.i]) & ~np.isnan(block.right[found.j])
     both = agree & (block.right[found.i] == 1.0) & (block.right[found.j] == 1.0)
     return _per_group(block, found, both.astype(float), of_wordings(block, found) & known)

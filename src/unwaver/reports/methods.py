@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from unwaver.meaning import Meaning, family_of
@@ -97,9 +98,16 @@ def seed_of(source: Source) -> int:
 
 def used(scores: Sequence[Score]) -> list[tuple[str, Meaning | None, list[str]]]:
     """The declarations that these scores need: anchor, declaration, names of the metrics."""
-    found: dict[str, tuple[Meaning | None, list[str]]] = {}
+    found: dict[str, dict[str, Score]] = {}
     for s in scores:
-        _, names = found.setdefault(slug(s.metric), (family_of(s.metric), []))
-        if s.metric not in names:
-            names.append(s.metric)
-    return [(anchor, meaning, names) for anchor, (meaning, names) in found.items()]
+        found.setdefault(slug(s.metric), {}).setdefault(s.metric, s)
+    return [(anchor, _declared(list(of.values())), list(of)) for anchor, of in found.items()]
+
+
+def _declared(scores: Sequence[Score]) -> Meaning | None:
+    """The declaration of metrics of one family, with the direction that they have: the agreement of a plug-in says
+    itself whether lower is better."""
+    meaning, better = family_of(scores[0].metric), {s.better for s in scores if s.better}
+    if meaning is None or not better:
+        return meaning
+    return replace(meaning, better=better.pop() if len(better) == 1 else "")

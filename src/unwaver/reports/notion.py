@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import polars as pl
+
 from unwaver.metrics import missing
-from unwaver.metrics.agreed import WORDING
+from unwaver.metrics.agreed import WORDING, notions_of
 from unwaver.metrics.meanings.pairwise import means_of
 from unwaver.result import Result
 from unwaver.text.shown import percent
@@ -21,18 +23,27 @@ def _of_block(block: Sequence[Score]) -> Iterator[str]:
     means = means_of(block)
     if not means:
         return
-    name, way = means[0].metric.removeprefix("Cons_"), "above" if means[0].better == "low" else "below"
     shares = (s.metric for s in block if s.metric.startswith(f"{means[0].metric}@"))
-    threshold = next(shares).rpartition("@")[2]
-    yield wording_line([s.metric.removeprefix("Cons_") for s in means]) or (
-        f"tau: a question is broken if two of its answers are {way} {threshold} by {name}, the first --agree"
-    )
+    threshold = float(next(shares).rpartition("@")[2])
+    yield _line([s.metric.removeprefix("Cons_") for s in means], threshold, low=means[0].better == "low")
 
 
-def wording_line(agreements: Sequence[str]) -> str | None:
-    """What to say where answers are compared by their wording alone: ["normalised", "exact"]."""
-    if not agreements or not set(agreements) <= set(WORDING):
-        return None
+def lines_of_frames(frames: Sequence[pl.DataFrame]) -> list[str]:
+    """The same for tables of answers."""
+    found = []
+    for frame in frames:
+        columns = [n for n in frame.columns if frame[n].null_count() < frame.height]  # of labels it is empty
+        if notions := notions_of(columns):
+            leading = next(iter(notions.values()))
+            found.append(_line(list(notions), leading.threshold, low=leading.low))
+    return list(dict.fromkeys(found))
+
+
+def _line(agreements: Sequence[str], threshold: float, *, low: bool) -> str:
+    """_line(["normalised", "exact"], …): different wording counts. Of two others, the first decides."""
+    if not set(agreements) <= set(WORDING):
+        way = f"less than {threshold:g}" if low else f"{threshold:g} or more"
+        return f"tau: two answers agree if the value of {agreements[0]} (the first --agree) is {way}"
     return (
         f"tau counts different wording as disagreement: answers are compared by {agreements[0]}. To compare what "
         "they say, name a judge or an NLI model: --agree judge=openai/NAME or --agree entail=hf/PATH"

@@ -392,7 +392,7 @@ def _method(anchor: str, meaning: Meaning | None, names: Sequence[str]) -> Html:
         ("From", shown.paper or methods.OURS),
     )
     parts = [
-        tag("p", shown.says, BETTER[shown.better]),
+        tag("p", shown.says, BETTER[meaning.better]),
         *(tag("p", tag("b", f"{name} "), text) for name, text in facts if text),
         tag("p", tag("a", "The command and the versions that repeat it", href="#repeat")),
     ]

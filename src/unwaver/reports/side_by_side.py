@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unwaver.text.shown import safe
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def print_group(group: Group, answers: Mapping[str, Mapping[str, Any]], console: Console) -> None:
+def print_group(group: Group, answers: Mapping[str, Sequence[Mapping[str, Any]]], console: Console) -> None:
     """The texts of a group, words that differ from the original marked, and what the model said of each.
 
-    `answers` by item id: label, probs, gold, status.
+    `answers` by item id, one for each replicate: label, probs, gold, status. Equal ones are shown once: "yes ×2".
     """
     from rich.text import Text
 
@@ -31,8 +31,9 @@ def print_group(group: Group, answers: Mapping[str, Mapping[str, Any]], console:
     for item in group.items:
         if item.id not in answers:  # judges and variants that do not count: audit.jsonl has them
             continue
-        said = answers[item.id]
-        console.print(Text.assemble("  ", (f"{item.role:<11}", "dim"), _said(item, said)))
+        for n, (said, times) in enumerate(_distinct(answers[item.id])):
+            role = item.role if n == 0 else ""
+            console.print(Text.assemble("  ", (f"{role:<11}", "dim"), _said(item, said, times)))
         for name, text in item.fields.items():
             before = first.fields.get(name, "") if item.role == "variant" else text
             if item.role == "variant" and before == text:
@@ -53,13 +54,23 @@ _EXPECTED = {
 }
 
 
-def _said(item: Item, said: Mapping[str, Any]) -> Text:
+def _distinct(answers: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], int]]:
+    """Each answer once, with how often it was given: any of them may be the one that breaks the group."""
+    found: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
+    for answer in answers:
+        found.setdefault((answer.get("label"), answer.get("status")), []).append(answer)
+    return [(same[0], len(same)) for same in found.values()]
+
+
+def _said(item: Item, said: Mapping[str, Any], times: int) -> Text:
     from rich.text import Text
 
     label, gold, probs = said.get("label"), said.get("gold"), said.get("probs")
     shown = safe(str(label)) if label is not None else str(said.get("status", "not asked")).replace("_", " ")
     if label is not None and probs and label in item.choices:
         shown += f" ({100 * probs[item.choices.index(label)]:.0f} %)"
+    if times > 1:
+        shown += f" ×{times}"
     right = None if not gold or label is None else label in gold
     text = Text(shown, style={True: "green", False: "red", None: "yellow"}[right])
     if gold and right is not True:

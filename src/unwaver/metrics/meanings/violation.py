@@ -45,7 +45,7 @@ MEANINGS = (
         "A group with several variants counts as the share of them that break it. "
         "Buckets: share of later wordings whose answer differs from the first. "
         "Free text: 1 if any pair of answers to distinct wordings is below the threshold of the agreement (mean "
-        "of both directions; contradict: above), else 0.",
+        "of both directions; contradict: at or above), else 0.",
         better="low",
         paper=BECEL,
         docs="docs/methods.md#tau",
