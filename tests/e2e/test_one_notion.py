@@ -15,6 +15,7 @@ from unwaver.errors import UsageError
 from unwaver.metrics.broken import broken_groups
 from unwaver.reports.explorer import columns
 from unwaver.reports.source import read_sources
+from unwaver.reports.terminal import shown_scores
 from unwaver.reports.verdict import verdicts
 from unwaver.verdicts.paired_runs import compare, pairs_of, sides_of
 
@@ -119,7 +120,7 @@ def test_show_prints_every_answer_that_may_have_broken_the_group(unwaver: Any, f
     """Replicates: the first answers to all wordings may be alike, and a later one differs."""
     Path("said.py").write_text(
         "def answer(requests):\n"
-        "    return ['No idea.' if r['replicate'] == 2 and 'way 1' in r['prompt'] else 'Paris' for r in requests]\n"
+        "    return ['No idea.' if r['replicate'] == 2 and 'way 1' in r['prompt'] else 'It is Paris' for r in requests]\n"
     )
     done = unwaver(
         "run", "q.jsonl", "--limit", 1, "--model", "python/said:answer", "--replicates", 3, "--out", "r"
@@ -128,13 +129,14 @@ def test_show_prints_every_answer_that_may_have_broken_the_group(unwaver: Any, f
     shown = unwaver("show", "r").stdout
     assert "1 group" in shown
     assert [line.split()[:2] for line in shown.splitlines() if "×" in line] == [
-        ["original", "Paris"],
-        ["variant", "Paris"],
-        ["variant", "Paris"],
+        ["original", "It"],
+        ["variant", "It"],
+        ["variant", "It"],
     ]
-    assert "Paris ×3" in shown
-    assert "Paris ×2" in shown
-    assert "No idea." in shown
+    assert "It is Paris ×3" in shown
+    assert "It is Paris ×2" in shown
+    assert "No idea.  right: Paris" in shown
+    assert "×3  right" not in shown
 
 
 WORDING_LINE = "tau counts different wording as disagreement"
@@ -178,6 +180,8 @@ def test_a_judge_compares_questions_only_when_asked(folder: Path) -> None:
     assert not any(about_answers in prompt or "Answer 1" in prompt for prompt in further)
     assert all("Question 1: Where is" in prompt for prompt in further)
     assert again.find("Cons_judge_questions").value == 1
+    assert "Cons_judge_questions" in {s.metric for s in shown_scores(again)}, "what was asked for is in the table"
+    assert "Cons_exact_questions" not in {s.metric for s in shown_scores(result)}
     assert [s.value for s in unwaver.score("r")] == [s.value for s in again]
     for name in ("tau", "Cons_judge", "Cons_judge@0.5"):
         assert again.find(name) == result.find(name)

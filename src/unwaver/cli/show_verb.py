@@ -159,7 +159,7 @@ def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
 
     if not everything:
         part = part.filter(pl.col("group").is_in(broken_groups(part)))
-    columns = ["item", "role", "replicate", "label", "gold", "probs", "status"]
+    columns = ["item", "role", "replicate", "label", "gold", "right", "probs", "status"]
     return [
         (rows["group"][0], rows["model"][0], rows.select(columns).to_dicts())
         for rows in part.partition_by("group", maintain_order=True)

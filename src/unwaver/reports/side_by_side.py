@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def print_group(group: Group, answers: Mapping[str, Sequence[Mapping[str, Any]]], console: Console) -> None:
     """The texts of a group, words that differ from the original marked, and what the model said of each.
 
-    `answers` by item id, one for each replicate: label, probs, gold, status. Equal ones are shown once: "yes ×2".
+    `answers` by item id, one for each replicate: label, probs, gold, right, status. Equal ones are shown once,
+    with their number: "yes ×2".
     """
     from rich.text import Text
 
@@ -71,7 +72,8 @@ def _said(item: Item, said: Mapping[str, Any], times: int) -> Text:
         shown += f" ({100 * probs[item.choices.index(label)]:.0f} %)"
     if times > 1:
         shown += f" ×{times}"
-    right = None if not gold or label is None else label in gold
+    judged = said.get("right")  # of free text, which need not be a right answer letter for letter
+    right = None if not gold or label is None else label in gold if judged is None else judged == 1
     text = Text(shown, style={True: "green", False: "red", None: "yellow"}[right])
     if gold and right is not True:
         text.append(f"  right: {safe(' or '.join(gold))}", style="dim")

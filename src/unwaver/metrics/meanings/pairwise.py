@@ -91,13 +91,15 @@ def _of_free_text(score: Named, block: Sequence[Named]) -> bool:
 
 
 def _beside(context: Context) -> Iterator[str]:
-    """Beside tau every agreement: its mean, its share at the threshold where that is another number, and its
-    repeats; then how many answers are alike, and how many are right."""
+    """Beside tau every agreement: its mean, its share at the threshold where that is another number, its repeats,
+    and the questions with --compare-questions; then how many answers are alike, and how many are right."""
     for mean in means_of(context.block):
         yield mean.metric
         shares = (s for s in context.block if s.metric.startswith(f"{mean.metric}@"))
         yield from (s.metric for s in shares if s.value != mean.value)
         yield f"{mean.metric}_repeat"
+        if context.run.get("config", {}).get("compare_questions"):
+            yield f"{mean.metric}_questions"
     yield "majority_share"
     names = (s.metric for s in context.block)
     yield from (name for name in names if name.startswith("accuracy_") and name != "accuracy_variants")
