@@ -138,6 +138,9 @@ def test_where_answers_must_differ() -> None:
     said = {"kept": [["yes"], ["yes"]], "reversed": [["yes"], ["no"], ["no"]]}
     frame = frame_of(said, [parse_agreement("exact")], "different", "negational")
     assert broken(block_of(frame)).tolist() == [1, 0]
+    frame = frame_of({"g": [["a"], ["x"], ["b"], ["c"]]}, [ordered(threshold=0.6)], "different", "negational")
+    assert np.isnan(broken(block_of(frame))).all(), "one variant was not compared with the original"
+    assert not_compared(block_of(frame), "mine").tolist() == [True]
 
 
 def test_buckets_of_free_text() -> None:

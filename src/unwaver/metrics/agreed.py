@@ -116,20 +116,22 @@ def broken(block: Block) -> Floats:
     differ (negations), 1 where a variant agrees with the original."""
     notion = leading(block)
     found = both_ways(block, notion.name)
-    if block.expect == "different":
-        rows = block.target[found.i] != block.target[found.j]
-        breaks = notion.agrees(found.value)
-    else:
-        rows = of_wordings(block, found)
-        breaks = ~notion.agrees(found.value)
-    group = block.group[found.i]
+    rows, group = _deciding(block, found), block.group[found.i]
+    breaks = notion.agrees(found.value) == (block.expect == "different")
     is_broken = np.bincount(group[rows & breaks], minlength=block.groups) > 0
     known, wanted = np.bincount(group[rows], minlength=block.groups), _wanted(block)
     return np.where(is_broken, 1.0, np.where((wanted > 0) & (known >= wanted), 0.0, np.nan))
 
 
+def _deciding(block: Block, found: Pairs) -> Bools:
+    """The pairs that can break a group: answers to distinct wordings, or a variant with an original."""
+    if block.expect == "different":
+        return np.asarray(block.target[found.i] != block.target[found.j])
+    return of_wordings(block, found)
+
+
 def _wanted(block: Block) -> Codes:
-    """Per group: how many pairs of answers there are to compare."""
+    """Per group: how many such pairs there are."""
     answered = block.code >= 0
 
     def count(rows: Bools) -> Codes:
@@ -143,9 +145,9 @@ def _wanted(block: Block) -> Codes:
 
 
 def not_compared(block: Block, name: str) -> Bools:
-    """Per group: there are answers to several wordings, and this agreement has no value for two of them."""
+    """Per group: this agreement has no value for two answers that it should compare."""
     found = both_ways(block, name)
-    rows = of_wordings(block, found)
+    rows = _deciding(block, found)
     return np.asarray(np.bincount(block.group[found.i[rows]], minlength=block.groups) < _wanted(block))
 
 
