@@ -135,21 +135,23 @@ def asked_about(
         if len(rows) < len(frames):
             continue
         respondent = Respondent(model)
-        respondent.ask_about(requests_about(about, [group], rows).items())
+        asked = requests_about(about, [group], rows, prepared.config.compare_questions)
+        respondent.ask_about(asked.items())
         found[group.id] = respondent.plan.requests
     return found
 
 
 def requests_about(
-    about: Agreement | Scorer, groups: Sequence[Group], frames: Sequence[pl.DataFrame]
+    about: Agreement | Scorer, groups: Sequence[Group], frames: Sequence[pl.DataFrame], with_questions: bool
 ) -> Mapping[str, Request]:
-    """What an agreement or a scorer asks about the answers in the frames, by name."""
+    """What an agreement or a scorer asks about the answers in the frames, by name; `with_questions`, an agreement
+    also asks about the wordings."""
     from unwaver.agree import Agreement
     from unwaver.agree.comparison import Comparison
     from unwaver.agree.scorers import Rating
 
     if isinstance(about, Agreement):
-        return Comparison(about, groups, frames).requests
+        return Comparison(about, groups, frames, with_questions).requests
     return Rating(about, groups, frames).requests
 
 

@@ -134,7 +134,7 @@ def _ask(part: Prepared, asker: Asker) -> None:
         if part.budget.price(model) is not None and not asker.spent.stopped:
             consulted: Sequence[Agreement | Scorer] = part.agreements if role == "agreement" else part.scorers
             about = next(one for one in consulted if one.name == name)
-            requests = requests_about(about, groups, sample.frames)
+            requests = requests_about(about, groups, sample.frames, part.config.compare_questions)
             kind: Literal["agreement", "scorer"] = "agreement" if role == "agreement" else "scorer"
             put(planned(Enquiry(kind, name, about.model, {}, requests), model), asker, part.console)
 
