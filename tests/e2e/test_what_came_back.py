@@ -156,7 +156,7 @@ def test_a_judge_with_too_few_tokens_is_named(unwaver: Any, tmp_path: Path) -> N
     groups = [{"items": [{"text": f"question {n} wording {w}"} for w in range(2)]} for n in range(40)]
     (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, groups)))
     with Server(script=thinking("reasoning")) as server:
-        judge = ("--agree", f"judge=openai/j,base_url={server.url},max_tokens=16")
+        judge = ("--agree", f"judge=openai/j,base_url={server.url},max_tokens=16", "--compare-questions")
         done = unwaver(*command(server, "own.jsonl"), *judge, "--out", "r")
     said = " ".join(done.stdout.split())
     assert done.returncode == 3
