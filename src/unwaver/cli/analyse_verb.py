@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unwaver.cli import completion
-from unwaver.cli.options import DATA_DIR, JSON, LIMIT, PATH, SEED, TEST
+from unwaver.cli.options import DATA_DIR, FORCE, JSON, LIMIT, PATH, SEED, TEST
 from unwaver.cli.printing import print_json
 from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import DataError, UsageError
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unwaver.types import Score
+
+
+_PLOT = option(
+    "--plot", type=PATH, metavar="FILE", help="Also draw accuracy against consistency: FILE.svg, .png or .pdf."
+)
 
 
 @verbs(
@@ -48,9 +53,15 @@ def command() -> None:
     option("--consistency", default="P_C", show_default=True, metavar="METRIC", help="Metric for consistency."),
     TEST,
 )
-@section("Output", JSON)
+@section("Output", _PLOT, FORCE, JSON)
 def pareto_command(
-    paths: tuple[Path, ...], accuracy: str, consistency: str, test: tuple[str, ...], as_json: bool
+    paths: tuple[Path, ...],
+    accuracy: str,
+    consistency: str,
+    test: tuple[str, ...],
+    plot: Path | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Find the models that no other model beats.
 
@@ -59,6 +70,7 @@ def pareto_command(
     """
     from unwaver.metrics.pareto import pareto
 
+    _check_plot(plot, force)
     found = _all_scores(paths, test)
     points = pareto(_told_apart(dict(zip(map(str, paths), found, strict=True))), accuracy, consistency)
     if not points:
@@ -70,6 +82,10 @@ def pareto_command(
         for p in points
     ]  # fmt: skip
     _emit({"points": [asdict(p) for p in points]}, header, rows, as_json)
+    if plot is not None:
+        from unwaver.reports.analysis_figures import pareto_figure
+
+        _draw(pareto_figure(points, accuracy, consistency), plot, as_json)
 
 
 @verb("series", within=command, examples=("unwaver analyse series 0.1=runs/a 1=runs/b",))
@@ -87,14 +103,22 @@ def pareto_command(
     ),
     TEST,
 )
-@section("Output", JSON)
-def series_command(steps: tuple[str, ...], metrics: tuple[str, ...], test: tuple[str, ...], as_json: bool) -> None:
+@section("Output", _PLOT, FORCE, JSON)
+def series_command(
+    steps: tuple[str, ...],
+    metrics: tuple[str, ...],
+    test: tuple[str, ...],
+    plot: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
     """Show accuracy and consistency over training sizes.
 
     SIZE is a number. PATH is a run folder, a scores.json, a table or a log.
     """
     from unwaver.analysis.series import series
 
+    _check_plot(plot, force)
     sizes, paths = zip(*map(_step, steps), strict=True)
     models: dict[float, list[Score]] = {}
     for size, scores in zip(sizes, _all_scores(paths, test), strict=True):
@@ -106,6 +130,16 @@ def series_command(steps: tuple[str, ...], metrics: tuple[str, ...], test: tuple
         cells = [c for name in metrics for c in _with_interval(*step.values.get(name, (None, None, None)))]
         rows.append((step.relation, f"{step.size:g}", step.model, *cells, ", ".join(step.flags)))
     _emit({"steps": [asdict(step) for step in found]}, header, rows, as_json)
+    if plot is not None:
+        from unwaver.reports.analysis_figures import series_figure
+
+        _draw(series_figure(found, *_axes(metrics)), plot, as_json)
+
+
+def _axes(metrics: Sequence[str]) -> tuple[str, str]:
+    """The metrics to draw: the first of the accuracies and the first of the others that was named."""
+    accuracy = next((m for m in metrics if m.startswith("A_") or m == "accuracy"), "A_bucket")
+    return accuracy, next((m for m in metrics if m not in (accuracy, "PVAP")), "P_C")
 
 
 def _step(given: str) -> tuple[float, Path]:
@@ -188,9 +222,25 @@ def split_command(
 @verb("compare", within=command, examples=("unwaver analyse compare human.csv automatic.csv",))
 @click.argument("first", type=PATH)
 @click.argument("second", type=PATH)
-@section("What to analyse", TEST, SEED)
-@section("Output", JSON)
-def compare_command(first: Path, second: Path, test: tuple[str, ...], seed: int, as_json: bool) -> None:
+@section(
+    "What to analyse",
+    TEST,
+    option("--accuracy", default="A_bucket", show_default=True, metavar="METRIC", help="--plot: the accuracy."),
+    option("--consistency", default="P_C", show_default=True, metavar="METRIC", help="--plot: the consistency."),
+    SEED,
+)
+@section("Output", _PLOT, FORCE, JSON)
+def compare_command(
+    first: Path,
+    second: Path,
+    test: tuple[str, ...],
+    accuracy: str,
+    consistency: str,
+    seed: int,
+    plot: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
     """Compare two sets of paraphrases of the same problems.
 
     FIRST and SECOND hold, for example, human and automatic paraphrases.
@@ -198,6 +248,7 @@ def compare_command(first: Path, second: Path, test: tuple[str, ...], seed: int,
     """
     from unwaver.analysis.two_tables import compare_tables
 
+    _check_plot(plot, force)
     found = compare_tables(*_tables([first, second], test, one_model=True), seed=seed)
     header = ("metric", "first", "second", "difference", "95 % interval", "groups")
     rows = [
@@ -211,6 +262,12 @@ def compare_command(first: Path, second: Path, test: tuple[str, ...], seed: int,
         for d in found
     ]
     _emit({"differences": [asdict(d) for d in found]}, header, rows, as_json)
+    if plot is not None:
+        from unwaver.files import stem
+        from unwaver.reports.analysis_figures import compare_figure
+
+        names = stem(first) or str(first), stem(second) or str(second)
+        _draw(compare_figure(found, names, accuracy, consistency), plot, as_json)
 
 
 # --- texts --------------------------------------------------------------------------------------------------
@@ -415,6 +472,28 @@ def _all_scores(paths: Sequence[Path], test: Sequence[str]) -> list[list[Score]]
         return [_scores(path) for path in paths]
     with shared_test_sets(test) as sets:
         return [list(score(path, test=sets)) for path in paths]
+
+
+def _check_plot(plot: Path | None, force: bool) -> None:
+    """What would stop a figure is known before the work."""
+    if plot is None:
+        return
+    from unwaver.cli.printing import inputs_of
+    from unwaver.outputs import check_output
+    from unwaver.reports.analysis_figures import format_of
+    from unwaver.reports.pictures import vega
+
+    check_output(plot, format_of(plot), inputs=inputs_of("plot"), force=force, option="--plot")
+    vega()
+
+
+def _draw(spec: dict[str, Any], plot: Path, as_json: bool) -> None:
+    from unwaver.engine.folder import write_whole
+    from unwaver.reports.analysis_figures import drawn
+
+    write_whole(plot, drawn(spec, plot))
+    if not as_json:
+        click.echo(f"Figure: {plot}")
 
 
 def _percent(value: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,18 +42,6 @@ def _among_curves(points: Sequence[Point], title: str, metric: str) -> Figure:
 
 
 def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
-    grid = np.linspace(0, 1, 51)
-    curves = [
-        {"accuracy": float(a), "value": float(consistency_at(a, share)), "share": share, "floor": share == 1.0}
-        for share in (*SHARES, 1.0)
-        for a in grid
-    ]
-    named_at = 0.5
-    ends = [
-        {"accuracy": named_at, "value": consistency_at(named_at, s), "text": f"PVAP {100 * s:.0f} %"}
-        for s in SHARES
-    ]
-    ends.append({"accuracy": named_at, "value": consistency_at(named_at, 1.0), "text": "least P_C"})
     rows = [
         {
             "accuracy": p.accuracy,
@@ -68,19 +57,58 @@ def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
         }
         for p in points
     ]
+    where = among_curves()
+    ring = {
+        "transform": [{"filter": "datum.front"}],
+        "mark": {"type": "point", "size": 230, "color": charts.INK, "strokeWidth": 1.5, "aria": False},
+        "encoding": where.place,
+    }
+    return charts.spec([*where.layers, ring, where.dots(rows)], rows, height=240)
+
+
+@dataclass(frozen=True)
+class AmongCurves:
+    """Accuracy across, P_C upwards: where to put things, and the curves of constant PVAP behind them."""
+
+    place: dict[str, object]
+    layers: list[dict[str, object]]
+
+    def dots(self, rows: charts.Rows) -> dict[str, object]:
+        return {
+            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1, "color": charts.COLOURS[0]},
+            "encoding": {**self.place, **charts.colour(rows), **charts.SAYS},
+        }
+
+
+def among_curves(
+    accuracy: str = "accuracy", consistency: str = "P_C", least: float = 0.45, named_at: float = 0.5
+) -> AmongCurves:
+    grid = np.linspace(0, 1, 51)
+    curves = [
+        {"accuracy": float(a), "value": float(consistency_at(a, share)), "share": share, "floor": share == 1.0}
+        for share in (*SHARES, 1.0)
+        for a in grid
+    ]
+    ends = [
+        {"accuracy": named_at, "value": consistency_at(named_at, s), "text": f"PVAP {100 * s:.0f} %"}
+        for s in SHARES
+    ]
+    ends.append({"accuracy": named_at, "value": consistency_at(named_at, 1.0), "text": "least P_C"})
     x = charts.accuracy_axis()
+    x = {**x, "axis": {**x["axis"], "title": accuracy}}
+    ticks = [n / 10 for n in range(round(10 * least + 0.5), 11)]
     y = {
         "field": "value",
         "type": "quantitative",
-        "axis": charts.share_axis("P_C", values=[0.5, 0.6, 0.7, 0.8, 0.9, 1]),
-        "scale": {"domain": [0.45, 1], "nice": False},
+        "axis": charts.share_axis(consistency, values=ticks),
+        "scale": {"domain": [least, 1], "nice": False},
     }
+    place: dict[str, object] = {"x": x, "y": y}
     curve = {
         "data": {"values": curves},
         "mark": {"type": "line", "color": charts.MUTED, "strokeWidth": 1.2, "aria": False},
         "encoding": {
-            "x": x,
-            "y": y,
+            **place,
             "detail": {"field": "share", "type": "nominal"},
             "strokeDash": {"condition": {"test": "datum.floor", "value": [1, 0]}, "value": [4, 3]},
         },
@@ -88,18 +116,9 @@ def accuracy_and_consistency(points: Sequence[Point]) -> dict[str, object]:
     named = {
         "data": {"values": ends},
         "mark": {"type": "text", "dy": 10, "color": charts.MUTED, "fontSize": 11, "aria": False},
-        "encoding": {"x": x, "y": y, "text": {"field": "text", "type": "nominal"}},
+        "encoding": {**place, "text": {"field": "text", "type": "nominal"}},
     }
-    ring = {
-        "transform": [{"filter": "datum.front"}],
-        "mark": {"type": "point", "size": 230, "color": charts.INK, "strokeWidth": 1.5, "aria": False},
-        "encoding": {"x": x, "y": y},
-    }
-    dots = {
-        "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1, "color": charts.COLOURS[0]},
-        "encoding": {"x": x, "y": y, **charts.colour(rows), **charts.SAYS},
-    }
-    return charts.spec([curve, named, ring, dots], rows, height=240)
+    return AmongCurves(place, [curve, named])
 
 
 def _distribution(block: Block) -> Iterator[Figure]:
