@@ -113,9 +113,10 @@ def among_curves(
             "strokeDash": {"condition": {"test": "datum.floor", "value": [1, 0]}, "value": [4, 3]},
         },
     }
+    align = "center" if named_at == 0.5 else "right"  # left of the middle, curves fall to the right
     named = {
         "data": {"values": ends},
-        "mark": {"type": "text", "dy": 10, "color": charts.MUTED, "fontSize": 11, "aria": False},
+        "mark": {"type": "text", "dy": 10, "align": align, "color": charts.MUTED, "fontSize": 11, "aria": False},
         "encoding": {**place, "text": {"field": "text", "type": "nominal"}},
     }
     return AmongCurves(place, [curve, named])
