@@ -28,6 +28,7 @@ from _till import Counting, Draw, Service, lognormal, mixture
 CONCURRENCY, LIMIT = 64, 2048
 PRICES = {"m": (0.8, 4.0, 0.1), "judge": (2.5, 10.0, 0.5)}  # for a million tokens
 WITHIN = 0.15
+GROUPS = 3400  # about 10,000 requests, with those to the judge
 USUAL = lognormal(20, 0.7)  # words of a question
 SHARES = (0.06, 0.5, 0.95, 1.4)  # of what a run costs, as caps
 
@@ -237,11 +238,11 @@ def findings(short: bool) -> Iterator[dict[str, Any]]:
         return
     for seed in range(3):
         for case in cases(seed):
-            yield capped(case, 2600 if case.name == "usual" else 600, SHARES)
+            yield capped(case, GROUPS if case.name == "usual" else 600, SHARES)
         yield without_limit(seed, 600)
     for seed in range(4):
         for case in distributions(seed):
-            yield foreseen(case, 2600)
+            yield foreseen(case, GROUPS)
 
 
 def main() -> None:

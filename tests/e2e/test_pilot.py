@@ -87,6 +87,10 @@ def test_a_run_goes_on_after_its_pilot(files: Path) -> None:
     assert run["spent"]["cost"] == pytest.approx(clerk.bill)
     assert run["pilot"]["cost_of_all"] == pytest.approx(clerk.bill, rel=0.3)
     assert [s.counted for s in unwaver.score("r") if s.metric == "Cons_judge"] == [GROUPS]
+    assert CliRunner().invoke(cli, ["report", "r", "--out", "page.html"]).exit_code == 0
+    page = (files / "page.html").read_text()
+    assert "from a pilot of 20 groups" in page
+    assert "j: 1000 in, 4000 out per million tokens (given with the model)" in page
 
 
 def test_a_pilot_grows_while_costs_vary_too_much(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,6 +173,8 @@ def test_a_pilot_with_a_writer(files: Path) -> None:
 @pytest.mark.parametrize(("options", "said"), [
     ({"pilot": 0}, "--pilot is 0, expected 1 or more"),
     ({"pilot": 5}, "--pilot needs prices"),
+    ({"pilot": 5, "price_in": 1.0}, "--pilot needs both prices: m has price_in and no price_out"),
+    ({"max_cost": 5.0, "price_out": 1.0}, "a cost cap needs both prices: m has price_out and no price_in"),
     ({"pilot": 5, "price_in": 1.0, "until": "tau<=0.1"}, "--until asks only as many as it needs"),
 ])  # fmt: skip
 def test_what_a_pilot_is_not_for(files: Path, options: dict[str, Any], said: str) -> None:

@@ -349,16 +349,27 @@ def test_tokens_in_a_minute_are_told(clock):
     assert told_while(pace, clock, 400)[0] == "waiting 60 s: tpm=500 is reached"
 
 
-def test_one_who_asks_alone_hears_of_a_pause():
-    """After a refusal with Retry-After, nobody else may be there to wait for a turn."""
-    refused = Raw(429, {"error": {"message": "slow down"}}, {"Retry-After": "9"})
+@pytest.mark.parametrize(("status", "headers", "why"), [
+    (429, {"Retry-After": "9"}, "it asks for a pause"),
+    (503, {"Retry-After": "9"}, "it asks for a pause"),
+    (429, {}, "it is too busy (429)"),
+    (500, {}, None),
+])  # fmt: skip
+def test_one_who_asks_alone_hears_of_a_pause(status, headers, why):
+    """Nobody else may be there to wait for a turn."""
+    refused = Raw(status, {"error": {"message": "slow down"}}, headers)
     heard, waited = [], []
     with Server(script=lambda number, *_: refused if number == 0 else None) as server:
-        model = openai.open_model("m", base_url=server.url, wait=waited.append)
+        model = openai.open_model("m", base_url=server.url, backoff=5.0, wait=waited.append)
+        model._server._random.uniform = lambda low, high: high
         model.tell = heard.append
         answers = [a for batch in model.answer([Request("t", (), "Who?", (), ())]) for _, a in batch]
         model.close()
     assert [a.error for a in answers] == [None]
-    assert heard[0].startswith(f"{server.url}: waiting ")
-    assert heard[0].endswith(" s: it asks for a pause")
-    assert heard[-1] == ""
+    assert sum(waited) >= 5
+    if why is None:
+        assert heard == []
+    else:
+        assert heard[0].startswith(f"{server.url}: waiting ")
+        assert heard[0].endswith(f" s: {why}")
+        assert heard[-1] == ""

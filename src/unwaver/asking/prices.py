@@ -121,12 +121,16 @@ def is_free(model: Model) -> bool:
     return room == "unwaver.models" and provider not in ("openai", "python")
 
 
-def needed(name: str = "", what: str = "a cost cap") -> UsageError:
-    """What is wrong with a cap, or a pilot, without prices."""
+def needed(name: str = "", what: str = "a cost cap", price: Price | None = None) -> UsageError:
+    """What is wrong with a cap, or a pilot, without prices, or with one of the two that a model has."""
     from importlib.util import find_spec
 
+    if price is not None:
+        lacking, given = ("price_in", "price_out") if price.prompt is None else ("price_out", "price_in")
+        hint = f"add --{lacking.replace('_', '-')}, or {lacking}=… with the model; 0 if these tokens are free"
+        return UsageError(f"{what} needs both prices: {name} has {given} and no {lacking}", hint=hint)
     more = "" if find_spec("genai_prices") else f"; or pip install 'unwaver[{EXTRA}]' for those of public services"
-    hint = f"add {OPTIONS}, in money per million tokens{more}"
+    hint = f"add {OPTIONS}, in money per million tokens, or price_in=… and price_out=… with the model{more}"
     return UsageError(f"{what} needs prices" + (f": none is known for {name}" if name else ""), hint=hint)
 
 

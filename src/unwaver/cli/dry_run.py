@@ -69,10 +69,10 @@ def print_plan(plan: Sequence[Mapping[str, Any]], as_json: bool, more: Mapping[s
 
 
 def _say_price(record: Mapping[str, Any] | None) -> None:
-    """Where a price comes from; what stands on the command line needs no telling."""
+    """Where a price comes from; what stands on the command line needs no telling, unless a half is missing."""
     from unwaver.asking.prices import OPTIONS, Price
 
-    if record is not None and record["source"] != OPTIONS:
+    if record is not None and (record["source"] != OPTIONS or None in (record["prompt"], record["answer"])):
         found = Price(*(record[name] for name in ("prompt", "answer", "source", "date", "tiers", "cached")))
         click.echo(f"  {'price':<17} {found}")
 

@@ -135,11 +135,14 @@ def _check_prices(prepared: Prepared, everyone: Sequence[Party]) -> None:
     from unwaver.asking.prices import OPTIONS, is_free, needed
 
     prices = [(party, prepared.budget.price(party.model)) for party in everyone]
+    what = "--pilot" if prepared.budget.max_cost is None else "a cost cap"
     if not any(price for _, price in prices):
-        raise needed(what="a cost cap" if prepared.budget.max_cost is not None else "--pilot")
+        raise needed(what=what)
     for party, price in prices:
         if price is None and not is_free(party.model):
-            raise needed(party.name, "a cost cap" if prepared.budget.max_cost is not None else "--pilot")
+            raise needed(party.name, what)
+        if price is not None and None in (price.prompt, price.answer):
+            raise needed(party.name, what, price)
         if price is not None and price.source != OPTIONS:
             prepared.console.say(f"{party.name}: {price}")
 

@@ -28,6 +28,7 @@ class Fault(Exception):
     Both at once: it looks like a wrong address, but some gateways do this now and then. `refused`: the status says
     that the server does not want, or is not able, to answer. `after` are the seconds it asked us to wait.
     `free`: the server did not work on it, so nobody bills it. `said` is what a refused request was told.
+    `busy`: it has too many requests (429).
     """
 
     def __init__(
@@ -41,10 +42,11 @@ class Fault(Exception):
         after: float | None = None,
         free: bool = False,
         said: bytes = b"",
+        busy: bool = False,
     ):
         super().__init__(message)
         self.hint, self.passing, self.setup, self.refused, self.after = hint, passing, setup, refused, after
-        self.free, self.said = free, said
+        self.free, self.said, self.busy = free, said, busy
 
 
 class Filtered(Fault):

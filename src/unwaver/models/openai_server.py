@@ -142,10 +142,10 @@ class Server:
         if fault.after is not None:
             # a little more than asked, so that not all come back in the same moment
             seconds = fault.after + self._random.uniform(0, self._backoff)
-        if fault.after is None or seconds < PATIENCE:
+        if not (fault.busy or fault.after is not None) or seconds < PATIENCE:
             self._clock.wait(seconds, stop)
             return
-        self._told(waiting(seconds, PAUSE))
+        self._told(waiting(seconds, PAUSE if fault.after is not None else "it is too busy (429)"))
         self._clock.wait(seconds, stop)
         self._told("")
 
@@ -237,6 +237,7 @@ class Server:
             after=after,
             free=status < 500,
             said=told,
+            busy=status == 429,
         )
 
     def _parsed(self, response: Reply, body: bytes) -> dict[str, Any]:

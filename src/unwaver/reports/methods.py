@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from unwaver.asking.prices import Price, money
 from unwaver.meaning import Meaning, family_of
 from unwaver.reports.source import Source
 from unwaver.stats import DRAWS
@@ -65,6 +66,8 @@ def facts(source: Source) -> list[tuple[str, str]]:
             found.append(("settings", ", ".join(f"{k} = {v}" for k, v in settings.items())))
     if run.get("asking"):
         found += _asking(run["asking"])
+    if (run.get("pilot") or {}).get("cost_of_all") is not None:
+        found.append(("expected cost", _foreseen(run["pilot"])))
     found.append(("versions", _listed(run.get("versions", {}))))
     if run.get("hashes"):
         found.append(("hashes", _listed(run["hashes"])))
@@ -79,13 +82,18 @@ def _asking(asked: Mapping[str, Any]) -> list[tuple[str, str]]:
     tokens = f"{asked['tokens_in']:,} prompt and {asked['tokens_out']:,} answer tokens"
     found = [("asked", f"{asked['began']}, {asked['seconds']:,.1f} s, {asked['calls']:,} calls, {tokens}")]
     if asked.get("cost") is not None:
-        found.append(("cost", f"{asked['cost']:,.4f}"))
+        found.append(("cost", money(asked["cost"])))
     for price in asked.get("prices") or ():
-        given = [("?" if price.get(name) is None else f"{price[name]:g}") for name in ("prompt", "answer")]
-        dated = f", looked up {price['date']}" if price.get("date") else ""
-        per = f"{given[0]} in, {given[1]} out per million tokens"
-        found.append(("price", f"{price['model']}: {per} ({price['source']}{dated})"))
+        told = Price(price.get("prompt"), price.get("answer"), price["source"], price.get("date") or "")
+        found.append(("price", f"{price['model']}: {replace(told, cached=price.get('cached'))}"))
     return found
+
+
+def _foreseen(pilot: Mapping[str, Any]) -> str:
+    """ "1.2000 (1.1000 – 1.3000), from a pilot of 20 groups"."""
+    low, high = pilot.get("low"), pilot.get("high")
+    between = "" if low is None or high is None else f" ({money(low)} – {money(high)})"
+    return f"{money(pilot['cost_of_all'])}{between}, from a pilot of {pilot['groups']:,} groups"
 
 
 def _listed(values: Mapping[str, Any]) -> str:
