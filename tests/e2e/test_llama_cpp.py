@@ -76,7 +76,7 @@ def test_labels_by_generate_with_more_requests_than_slots_and_a_resume(
     assert sum(score["unreadable"] for score in scores) < sum(score["groups"] for score in scores)
     told = run_json(tmp_path)
     assert told["failures"] == []
-    assert told["spent"]["calls"] == stored(tmp_path)
+    assert told["spent"]["calls"] >= stored(tmp_path) > 0
     assert told["spent"]["tokens_in"] > told["spent"]["tokens_out"] > 0, "the server counts tokens"
 
     again = unwaver(*command)

@@ -334,7 +334,7 @@ def open_model(
     method: str = "generate",
     system: str | None = None,
     concurrency: int = 8,
-    timeout: float = 60.0,
+    timeout: float = 600.0,
     retries: int = 6,
     max_tokens: int | None = NOT_GIVEN,
     temperature: float | None = 0.0,
