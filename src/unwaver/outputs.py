@@ -37,6 +37,7 @@ BEGINNINGS: dict[str, re.Pattern[bytes]] = {
     "audit": re.compile(rb'\{"version": \d+, "model": "(?:[^"\\]|\\.)*", "group": '),
     "run": re.compile(rb'\{\s*"version": \d+,\s*"id": '),
     "scores": re.compile(rb'\{\s*"version": \d+,\s*"(?:run|scores)": '),
+    "unreadable": re.compile(rb'\{"version": \d+, "unreadable": '),
     "seen": re.compile(rb'\{"version": \d+, "seen": '),
     "store": _STORE,
     "training": re.compile(rb'\{\s*"version": \d+,\s*"setup": '),

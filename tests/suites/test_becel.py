@@ -307,3 +307,24 @@ def test_not_entailment_accepts_two_labels(tmp_path):
     (group,) = becel.suite(tmp_path).groups("snli", "transitive")
     assert [i.accepted for i in group.items] == [("neutral",), ("contradiction",), ("neutral", "contradiction")]
     assert [i.id for i in group.items] == [f"becel/snli/transitive/0/{n}" for n in range(3)]
+
+
+@real_data
+def test_published_pairs_are_those_of_the_evaluation_sets():
+    """Together 52,661: most likely what the paper calls 53K."""
+    suite = becel.suite(Path(DATA), additive="published")
+    notes = [suite.notes(task, "additive")[0] for task in ("sst2", "ag_news")]
+    assert "all 30,572 pairs" in notes[0]
+    assert "all 22,089 pairs" in notes[1]
+
+
+def test_published_pairs_do_not_look_at_the_training_file(tmp_path):
+    put(tmp_path, "sst2/validation", "sentence|label", "a b|1", "c d|1", "e f|1", "one two three four five six|0")
+    put(tmp_path, "sst2/train", "sentence|label", "a|1", "b|1", "c|1")
+    assert list(becel.suite(tmp_path, additive="all").groups("sst2", "additive")) == []
+    suite = becel.suite(tmp_path, additive="published")
+    assert "itself, --additive published" in suite.notes("sst2", "additive")[0]
+    limit = 3.0  # the quantile of 2, 2, 2, 6: no two texts of two words fit
+    assert f"at most {limit:g} tokens" in suite.notes("sst2", "additive")[0]
+    put(tmp_path, "sst2/validation", "sentence|label", "a|1", "b|1", "c|1", "one two three four five six|1")
+    assert len(list(becel.suite(tmp_path, additive="published").groups("sst2", "additive"))) == 3

@@ -167,7 +167,7 @@ _TYPES: Mapping[str, Callable[[pl.Series, Origin], pl.Series]] = {
     **dict.fromkeys(
         ("suite", "task", "kind", "expect", "model", "method", "item", "role", "label", "status"), texts
     ),
-    **dict.fromkeys(("text", "right_by"), texts),
+    **dict.fromkeys(("text", "right_by", "said"), texts),
     **dict.fromkeys(("truncated", "sequential", "self_certified"), truths),
     "gold": label_sets,
     "right": lambda column, origin: truths(column, origin).cast(pl.Float64),

@@ -65,6 +65,10 @@ def table_of(
     extra = _extra_columns([(group, item) for group, item, *_ in rows], told)
     if any(right_by):
         extra["right_by"] = pl.Series("right_by", right_by, dtype=pl.String)
+    if "unreadable" in columns["status"]:
+        from unwaver.answers.unreadable import texts_of
+
+        extra["said"] = texts_of(((i.id, n) for _, i, n, _ in rows), columns["status"], answers)
     table = table.with_columns(**extra)
     if any(item.role == "test" for item in items):
         from unwaver.answers.weights import weighted_by_items

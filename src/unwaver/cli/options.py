@@ -31,12 +31,14 @@ LIMIT = option("--limit", type=int, metavar="N", help="Take the first N groups o
 SAMPLE = option("--sample", type=int, metavar="N", help="Take N random groups of each suite/task/kind (--seed).")
 ADDITIVE = option(
     "--additive",
-    type=click.Choice(["disjoint", "all"]),
+    type=click.Choice(["disjoint", "all", "published"]),
     default="disjoint",
     show_default=True,
-    help="Pairs of texts that additive groups join.",
+    help="Pairs of texts that additive groups join; published: all, as short as the evaluation set.",
 )
-ADDITIVE_CAP = option("--additive-cap", type=int, metavar="N", help="With --additive all: join at most N pairs.")
+ADDITIVE_CAP = option(
+    "--additive-cap", type=int, metavar="N", help="With --additive all or published: join at most N pairs."
+)
 COMMON = option("--common", is_flag=True, help="Use only groups that both runs have.")
 ALLOW_DIFFERENT = option("--allow-different", is_flag=True, help="Accept runs with different settings.")
 LANG = option(
@@ -49,6 +51,12 @@ UNREADABLE = option(
     type=click.Choice(["violate", "skip"]),
     default=None,
     help="Groups with an answer without a label: count them as broken, or skip them. [default: as in the run]",
+)
+UNREADABLE_OUT = option(
+    "--unreadable-out",
+    type=PATH,
+    metavar="FILE",
+    help="Write the texts of unreadable answers to this file (JSONL).",
 )
 CUT = option(
     "--cut",

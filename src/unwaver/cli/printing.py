@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from unwaver.console import Console
 from unwaver.secrets import masked, masked_json
+from unwaver.text.shown import safe_json
 
 if TYPE_CHECKING:
     from unwaver.result import Result
 
 SELDOM = 60.0
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -30,7 +29,7 @@ def print_json(document: Mapping[str, Any]) -> None:
         text = json.dumps(document, ensure_ascii=not in_utf8, allow_nan=False)
     except ValueError:  # JSON has no word for "not a number"
         text = json.dumps(_finite(document), ensure_ascii=not in_utf8, allow_nan=False)
-    print(_HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", masked_json(text)))
+    print(safe_json(masked_json(text)))
 
 
 def _finite(value: Any) -> Any:

@@ -28,6 +28,7 @@ from unwaver.cli.options import (
     SEED,
     TASK,
     UNREADABLE,
+    UNREADABLE_OUT,
     variant_options,
 )
 from unwaver.cli.printing import console, emit
@@ -218,6 +219,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
     option("--out", type=click.Path(), metavar="DIR", help="Run folder. [default: runs/<suites>-<hash>]"),
     option("--store", type=click.Path(), metavar="FILE", help="Answer store shared by several runs."),
     option("--no-report", is_flag=True, help="Do not write report.html. --json implies it."),
+    UNREADABLE_OUT,
     JSON.but(help="Print scores.json on stdout and nothing else."),
     QUIET,
 )
@@ -230,6 +232,7 @@ def command(**options: Any) -> None:
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
     with_report = not options.pop("no_report") and not as_json
+    unreadable_out = options.pop("unreadable_out")
     options["until"] = _only(options["until"], "--until")
     config, speak = _config(options, from_file), console(quiet or as_json)
     if dry_run:
@@ -239,8 +242,16 @@ def command(**options: Any) -> None:
         return
     from unwaver.engine.runs import go
 
+    if unreadable_out is not None:
+        from unwaver.cli.unreadable_answers import check
+
+        check(unreadable_out)
     outcome = go(config, speak)
     result = outcome.result
+    if unreadable_out is not None:
+        from unwaver.cli.unreadable_answers import write
+
+        write(unreadable_out, [outcome.frame])
     emit(result, as_json=as_json, quiet=quiet)
     if with_report:
         _report(outcome, quiet)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.options import FORCE, JSON, PATH, QUIET, answer_options
+from unwaver.cli.options import FORCE, JSON, PATH, QUIET, UNREADABLE_OUT, answer_options
 from unwaver.cli.printing import emit
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UnwaverError
@@ -44,11 +44,18 @@ if TYPE_CHECKING:
         help="ParaNLU: also write the predictions to files in the published form.",
     ),
     FORCE,
+    UNREADABLE_OUT,
     JSON.but(help="Print scores.json on stdout and nothing else."),
     QUIET,
 )
 def command(
-    paths: tuple[Path, ...], as_json: bool, quiet: bool, predictions: Path | None, force: bool, **options: Any
+    paths: tuple[Path, ...],
+    as_json: bool,
+    quiet: bool,
+    predictions: Path | None,
+    force: bool,
+    unreadable_out: Path | None,
+    **options: Any,
 ) -> None:
     """Score answers that you already have. No model is asked.
 
@@ -59,6 +66,10 @@ def command(
 
     weights, unreadable = options.pop("weights"), options.pop("unreadable")
     found = load(list(paths), **options)
+    if unreadable_out is not None:
+        from unwaver.cli.unreadable_answers import write
+
+        write(unreadable_out, found.frames)
     if predictions is not None:
         _write_predictions(found.frame, predictions, force)
     result = score_loaded(found, weights, unreadable)

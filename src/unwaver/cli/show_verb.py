@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.options import CUT, JSON, PATH
+from unwaver.cli.options import CUT, JSON, PATH, UNREADABLE_OUT
 from unwaver.cli.printing import print_json
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UsageError
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         "unwaver show runs/sample-1a2b3c4d",
         "unwaver show runs/sample-1a2b3c4d --only sample/snli/negational --limit 3",
         "unwaver show runs/sample-1a2b3c4d --failed",
+        "unwaver show runs/sample-1a2b3c4d --unreadable",
     ),
 )
 @click.argument("folder", type=PATH)
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     option("--only", default="", metavar="PREFIX", help="Only this part of suite/task/kind: sample/snli."),
     option("--model", default="", metavar="TEXT", help="Only models whose name contains this text."),
     option("--all", "everything", is_flag=True, help="Also show groups that hold."),
+    option("--unreadable", is_flag=True, help="Show the texts of unreadable answers instead of groups."),
     option("--failed", is_flag=True, help="Show failed calls and their reasons instead of groups."),
     CUT,
 )
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         metavar="N",
         help="Show at most N groups.",
     ),
+    UNREADABLE_OUT,
     JSON,
 )
 def command(
@@ -56,6 +59,8 @@ def command(
     model: str,
     everything: bool,
     failed: bool,
+    unreadable: bool,
+    unreadable_out: Path | None,
     limit: int,
     cut: CutMode | None,
     as_json: bool,
@@ -77,6 +82,15 @@ def command(
         return
     reasons = [r for r in from_records(run.run["failures"]) if r.role != "model" or model in r.model]
     parts = [_about(frame, only) for frame in frames]
+    if unreadable_out is not None:
+        from unwaver.cli.unreadable_answers import write
+
+        write(unreadable_out, parts)
+    if unreadable:
+        from unwaver.cli.unreadable_answers import show
+
+        show(parts, limit, as_json)
+        return
     found: list[tuple[str, str, list[dict[str, Any]]]] = [g for part in parts for g in _chosen(part, everything)]
     lacking = missing.counts_of(parts)
     if as_json:
@@ -160,6 +174,7 @@ def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
     if not everything:
         part = part.filter(pl.col("group").is_in(broken_groups(part)))
     columns = ["item", "role", "replicate", "label", "gold", "right", "probs", "status"]
+    columns += ["said"] if "said" in part.columns else []
     return [
         (rows["group"][0], rows["model"][0], rows.select(columns).to_dicts())
         for rows in part.partition_by("group", maintain_order=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from unwaver.answers.unreadable import shortened
 from unwaver.metrics.agreed import decides, leading
 from unwaver.metrics.block import Block
 from unwaver.metrics.broken import broken
@@ -144,7 +145,7 @@ class _Columns:
         self._items: dict[tuple[object, ...], int] = {}
         names = ("relation", "model", "group", "state", "bad", "sure", "unreadable", "first")
         self.case: dict[str, list[int]] = {name: [] for name in names}
-        self.answer: dict[str, list[int]] = {name: [] for name in ("item", "label", "right", "prob")}
+        self.answer: dict[str, list[int]] = {name: [] for name in ("item", "label", "right", "prob", "said")}
         self.item: dict[str, list[int]] = {name: [] for name in ("role", "gold", "choices", "first")}
         self.field: dict[str, list[int]] = {"name": [], "text": []}
         self.probs: list[int] = []
@@ -180,6 +181,8 @@ class _Columns:
         label, probs = columns["label"][n], columns["probs"][n]
         self.answer["item"].append(self._item(columns, n, where, item))
         self.answer["label"].append(NO_LABEL[columns["status"][n]] if label is None else self.labels(label))
+        said = columns["said"][n] if label is None else None
+        self.answer["said"].append(-1 if said is None else self.texts(shortened(said)))
         right, lacking = columns["_right"][n], columns["status"][n] in NO_ANSWER
         self.answer["right"].append(2 if lacking or right != right else int(right))
         self.answer["prob"].append(len(self.probs) if probs else -1)
@@ -236,6 +239,7 @@ def _rows_of(block: Block, frame: pl.DataFrame) -> tuple[list[int], dict[str, li
         frame = frame[order]
     names = ("group", "item", "role", "label", "gold", "probs", "status")
     columns = {name: frame[name].to_list() for name in names}
+    columns["said"] = frame["said"].to_list() if "said" in frame.columns else [None] * frame.height
     columns["gold"] = [[g] if isinstance(g, str) else g for g in columns["gold"]]
     columns["_right"] = block.right[order].tolist()
     return starts, columns

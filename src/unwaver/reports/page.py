@@ -26,6 +26,7 @@ from unwaver.reports.pictures import figures_of, inline_svg
 from unwaver.reports.remarks import remarks
 from unwaver.reports.source import Source
 from unwaver.reports.terminal import ARROW, chance_of, chances, count_cell, count_title, percent, shown_scores
+from unwaver.reports.unreadable import unreadable_texts
 from unwaver.reports.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
 from unwaver.secrets import masked_json
@@ -80,6 +81,7 @@ def page(sources: Sequence[Source], track: Track = untracked) -> str:
         _header(models, sources),
         _verdicts(result, models),
         _scores(sources, len(models) > 1),
+        unreadable_texts(sources, tag),
         _figures(all_figures(sources, result), track),
         _explorer(),
         _how(sources, result),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from unwaver.answers.unreadable import shortened
 from unwaver.text.shown import safe
 from unwaver.types import Group, Item
 
@@ -68,6 +69,8 @@ def _said(item: Item, said: Mapping[str, Any], times: int) -> Text:
 
     label, gold, probs = said.get("label"), said.get("gold"), said.get("probs")
     shown = safe(str(label)) if label is not None else str(said.get("status", "not asked")).replace("_", " ")
+    if label is None and said.get("said") is not None:  # what could not be read
+        shown += f": {safe(shortened(said['said']))}"
     if label is not None and probs and label in item.choices:
         shown += f" ({100 * probs[item.choices.index(label)]:.0f} %)"
     if times > 1:

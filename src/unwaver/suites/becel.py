@@ -21,7 +21,7 @@ from unwaver.suites.common import gold, task_fields
 from unwaver.suites.library import Library, library
 from unwaver.tasks import Task, built_in
 from unwaver.types import Group, Item, Suite
-from unwaver.variants.compose import CAP, additive_pairs, length_limit
+from unwaver.variants.compose import CAP, PUBLISHED, WAYS, additive_pairs, length_limit
 from unwaver.variants.compose import additive as additive_builder
 from unwaver.variants.source import Source, group_of
 from unwaver.variants.swap import swapped
@@ -77,9 +77,10 @@ def suite(
     seed: int = 0,
 ) -> Suite:
     """`additive` is how pairs are made where the file is absent: "disjoint" (each text in at most one pair) or
-    "all" (every pair, at most `additive_cap` of them, 50,000 by default, drawn under the seed)."""
-    if additive not in ("disjoint", "all"):
-        raise UsageError(f"additive={additive} is not known", hint="additive is disjoint or all")
+    "all" (every pair, at most `additive_cap` of them, 50,000 by default, drawn under the seed). "published" is
+    "all" with lengths of the evaluation set, also where there is a training file: most likely the paper's 53K."""
+    if additive not in WAYS:
+        raise UsageError(f"additive={additive} is not known", hint=f"additive is {', '.join(WAYS)}")
     if additive_cap is not None and additive_cap < 1:
         raise UsageError(f"additive_cap={additive_cap} leaves no pairs", hint="give 1 or more")
     plan = {"how": additive, "cap": CAP if additive_cap is None else additive_cap, "seed": seed}
@@ -210,7 +211,7 @@ def _additive(task: Task, read: Read, files: Library, plan: _Plan) -> Iterator[G
         yield from _additive_file(task, read)
         return
     source = _base(task, read)
-    limit, _ = _length_limit(source, read, files)
+    limit, _ = _length_limit(source, read, files, plan)
     build = additive_builder(limit=limit, **plan)
     yield from (made for made in build(source) if isinstance(made, Group))
 
@@ -235,7 +236,7 @@ def _original(task: Task, id: str, row: Row) -> Item:
 
 def _additive_note(task: Task, read: Read, files: Library, plan: _Plan) -> str:
     source = _base(task, read)
-    limit, limit_file = _length_limit(source, read, files)
+    limit, limit_file = _length_limit(source, read, files, plan)
     made = additive_pairs(source, limit=limit, **plan)
     if plan["how"] == "disjoint":
         how = f"{len(made.pairs):,} disjoint pairs (each text in at most one)"
@@ -250,11 +251,13 @@ def _additive_note(task: Task, read: Read, files: Library, plan: _Plan) -> str:
     )
 
 
-def _length_limit(source: Source, read: Read, files: Library) -> tuple[float, str]:
+def _length_limit(source: Source, read: Read, files: Library, plan: _Plan) -> tuple[float, str]:
     name, field = source.task.name, source.task.modified
-    if files.find_optional(f"becel/{name}/train") is None:
+    published = plan["how"] == PUBLISHED
+    if published or files.find_optional(f"becel/{name}/train") is None:
         limit = length_limit([item.fields[field] for item in source.items])
-        return limit, f"becel/{name}/{_BASE[name]} itself, as there is no training file"
+        why = f"--additive {PUBLISHED}" if published else "as there is no training file"
+        return limit, f"becel/{name}/{_BASE[name]} itself, {why}"
     train = read(name, "train", source.task.fields)
     return length_limit([row.text(field) for row in train]), f"becel/{name}/train"
 

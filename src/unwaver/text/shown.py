@@ -21,6 +21,15 @@ def p_value(p: float | None) -> str:
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+# of these, and of half characters, JSON escapes the first 32 alone
+_RAW_IN_JSON = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def safe_json(text: str) -> str:
+    """JSON that means the same and cannot steer a terminal."""
+    return _RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def safe(text: str) -> str:
     """Text that cannot steer a terminal and holds no secret: safe("a\\x1b[31mb") -> "a�[31mb"."""
     return _UNSAFE.sub("�", masked(text))

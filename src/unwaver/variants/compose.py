@@ -17,6 +17,8 @@ from unwaver.variants.source import Build, Source, group_of, label_refused
 
 KIND = "additive"
 CAP = 50_000
+PUBLISHED = "published"
+WAYS = ("disjoint", "all", PUBLISHED)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +41,8 @@ def additive(*, how: str = "disjoint", cap: int = CAP, limit: float | None = Non
     """Kind `additive`: two texts of one label and, as the conclusion, the two joined by a space.
 
     `how` is "disjoint" (each text in at most one pair) or "all" (every pair, at most `cap` of them, drawn under
-    the seed). No joined text is longer than `limit` tokens, the 75 % quantile of the source's own lengths.
+    the seed). No joined text is longer than `limit` tokens, by default the 75 % quantile of the source's own
+    lengths. "published" is "all" with that default.
     """
     _check(how, cap)
 
@@ -73,20 +76,20 @@ def additive_pairs(
             hint="take a task of one text",
         )
     texts = [item.fields[task.modified] for item in source.items]
-    limit = length_limit(texts) if limit is None else limit
+    limit = length_limit(texts) if limit is None or how == PUBLISHED else limit
     # what may not be joined shares its label with no other
     labels = [f"none {n}" if _refused(source, n) else item.accepted[0] for n, item in enumerate(source.items)]
     lengths = [length(text) for text in texts]
     random = Random(f"{seed}/{task.name}")
-    if how == "all":
+    if how != "disjoint":
         return Pairs(*all_pairs(labels, lengths, limit, random, cap), limit)
     pairs = disjoint_pairs(labels, lengths, limit, random)
     return Pairs(pairs, len(pairs), limit)
 
 
 def _check(how: str, cap: int) -> None:
-    if how not in ("disjoint", "all"):
-        raise UsageError(f"additive: how={how} is not known", hint=near(how, ("disjoint", "all")))
+    if how not in WAYS:
+        raise UsageError(f"additive: how={how} is not known", hint=near(how, WAYS))
     if cap < 1:
         raise UsageError(f"additive: cap={cap} leaves no pairs", hint="give 1 or more")
 

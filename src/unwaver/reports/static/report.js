@@ -191,7 +191,9 @@
 
     function labelOf(a) {
       const label = data.answer.label[a];
-      return label < 0 ? NO_LABEL[label] : data.labels[label];
+      if (label >= 0) return data.labels[label];
+      const said = data.answer.said[a];
+      return NO_LABEL[label] + (said < 0 ? "" : ": " + clean(data.texts[said]));
     }
 
     function write(row, place) {
@@ -313,15 +315,15 @@
     function answersOf(i) {
       const gold = goldOf(i.item), counts = new Map();
       for (const a of i.answers) {
-        const key = data.answer.label[a] + "/" + data.answer.right[a];
+        const key = data.answer.label[a] + "/" + data.answer.right[a] + "/" + data.answer.said[a];
         if (!counts.has(key)) counts.set(key, { a, n: 0 });
         counts.get(key).n++;
       }
       const parts = [];
       for (const { a, n } of counts.values()) {
-        const right = data.answer.right[a], label = data.answer.label[a];
+        const right = data.answer.right[a];
         const sign = right === 1 ? "✓ " : right === 0 ? "✗ " : "";
-        const line = node("div", "answer " + (right === 1 ? "right" : right === 0 ? "wrong" : ""), sign + (label < 0 ? NO_LABEL[label] : data.labels[label]));
+        const line = node("div", "answer " + (right === 1 ? "right" : right === 0 ? "wrong" : ""), sign + labelOf(a));
         if (n > 1) line.append(node("small", "", " × " + n));
         if (right === 0 && gold.length) line.append(node("small", "", "  right: " + gold.join(" or ")));
         parts.push(line);
