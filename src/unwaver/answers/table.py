@@ -16,7 +16,7 @@ from unwaver.answers.running_text import is_settled
 from unwaver.answers.schema import OPTIONAL, SCHEMA
 from unwaver.groups import SELF_CERTIFIED, is_plain, is_self_certified
 from unwaver.groups.certify import Reading, counted, reading_of
-from unwaver.state import NO_ANSWER, CutMode, Status, is_cut, status_of
+from unwaver.state import NO_ANSWER, UNREADABLE, CutMode, Status, is_cut, status_of
 from unwaver.types import Answer, Group, Item
 
 ROUGE1, CONTAINS = "rouge1", "contains"
@@ -65,7 +65,7 @@ def table_of(
     extra = _extra_columns([(group, item) for group, item, *_ in rows], told)
     if any(right_by):
         extra["right_by"] = pl.Series("right_by", right_by, dtype=pl.String)
-    if "unreadable" in columns["status"]:
+    if any(status in UNREADABLE for status in set(columns["status"])):
         from unwaver.answers.unreadable import texts_of
 
         extra["said"] = texts_of(((i.id, n) for _, i, n, _ in rows), columns["status"], answers)

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from unwaver.answers.schema import BLOCK
+from unwaver.state import UNREADABLE
 from unwaver.text.shown import safe_json
 from unwaver.types import Answer
 
-SAID, UNREADABLE = "said", "unreadable"
+SAID = "said"
 LONGEST = 200  # characters of a text that are shown to people
 _RELATION = ("suite", "task", "kind")
 
@@ -37,8 +38,8 @@ def texts_of(
     """Per row: the text of an unreadable answer, null for all others."""
     found = []
     for place, status in zip(places, statuses, strict=True):
-        answer = answers.get(place) if status == UNREADABLE else None
-        found.append(None if answer is None else answer.text)
+        answer = answers.get(place) if status in UNREADABLE else None
+        found.append(None if answer is None else answer.text or "")
     return pl.Series(SAID, found, dtype=pl.String)
 
 
@@ -46,7 +47,7 @@ def rows_of(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of unreadable answers whose text is known."""
     if SAID not in frame.columns:
         return frame.clear().with_columns(pl.lit(None, pl.String).alias(SAID))
-    return frame.filter((pl.col("status") == UNREADABLE) & pl.col(SAID).is_not_null())
+    return frame.filter(pl.col("status").is_in(UNREADABLE) & pl.col(SAID).is_not_null())
 
 
 def frequent(frame: pl.DataFrame) -> list[Frequent]:
@@ -68,7 +69,7 @@ def frequent(frame: pl.DataFrame) -> list[Frequent]:
 
 def records(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """One object for each unreadable answer, for a file."""
-    columns = (*BLOCK, "group", "item", "role", "replicate", SAID)
+    columns = (*BLOCK, "group", "item", "role", "replicate", "status", SAID)
     for row in rows_of(frame).select(columns).iter_rows(named=True):
         yield {"version": 1, "unreadable": row.pop(SAID), **row}
 

@@ -29,10 +29,11 @@ def write(path: Path, frames: Sequence[pl.DataFrame]) -> None:
 
 def show(frames: Sequence[pl.DataFrame], limit: int, as_json: bool) -> None:
     """The most frequent texts of each model about each relation."""
-    from unwaver.answers.unreadable import UNREADABLE, frequent, shortened
+    from unwaver.answers.unreadable import frequent, shortened
+    from unwaver.state import UNREADABLE
 
     found = sorted((each for frame in frames for each in frequent(frame)), key=lambda each: -each.answers)
-    total = sum(int((frame["status"] == UNREADABLE).sum()) for frame in frames)
+    total = sum(int(frame["status"].is_in(UNREADABLE).sum()) for frame in frames)
     if as_json:
         print_json({"version": 1, "unreadable": total, "texts": [each._asdict() for each in found[:limit]]})
         return

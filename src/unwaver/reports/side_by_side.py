@@ -69,7 +69,7 @@ def _said(item: Item, said: Mapping[str, Any], times: int) -> Text:
 
     label, gold, probs = said.get("label"), said.get("gold"), said.get("probs")
     shown = safe(str(label)) if label is not None else str(said.get("status", "not asked")).replace("_", " ")
-    if label is None and said.get("said") is not None:  # what could not be read
+    if label is None and (said.get("said") or "").strip():  # what could not be read
         shown += f": {safe(shortened(said['said']))}"
     if label is not None and probs and label in item.choices:
         shown += f" ({100 * probs[item.choices.index(label)]:.0f} %)"
