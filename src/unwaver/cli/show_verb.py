@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         "unwaver show runs/sample-1a2b3c4d",
         "unwaver show runs/sample-1a2b3c4d --only sample/snli/negational --limit 3",
         "unwaver show runs/sample-1a2b3c4d --failed",
-        "unwaver show runs/sample-1a2b3c4d --unreadable",
     ),
 )
 @click.argument("folder", type=PATH)
