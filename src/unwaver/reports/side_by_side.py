@@ -58,9 +58,9 @@ _EXPECTED = {
 
 def _distinct(answers: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], int]]:
     """Each answer once, with how often it was given: any of them may be the one that breaks the group."""
-    found: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
+    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for answer in answers:
-        found.setdefault((answer.get("label"), answer.get("status")), []).append(answer)
+        found.setdefault((answer.get("label"), answer.get("status"), answer.get("said")), []).append(answer)
     return [(same[0], len(same)) for same in found.values()]
 
 
