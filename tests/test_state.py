@@ -16,7 +16,7 @@ from unwaver.answers.thoughts import is_open, without_thought
 from unwaver.errors import UsageError
 from unwaver.metrics.score import score_frame
 from unwaver.state import MISSING, is_cut, is_refused, state_of, status_of
-from unwaver.types import Answer, Group, Item
+from unwaver.types import Answer, Beside, Group, Item
 
 CUT = ("length", "LENGTH", "max_tokens", "MAX_TOKENS", "FinishReason.MAX_TOKENS", "model_length", "incomplete",
        "max_output_tokens", "maxTokens", "MaxTokens", "max-tokens", " length ", "model_context_window_exceeded")  # fmt: skip
@@ -49,6 +49,14 @@ def test_the_order_of_states() -> None:
     assert state_of(Answer(error="no", finish="length"), None) == "failed"
     assert state_of(Answer(text="", finish="tool_calls"), None) == "tool_call"
     assert state_of(Answer(text="Yes", finish="tool_calls"), "Yes") == "whole"
+    calls = Beside(tool_calls='[{"id": "1"}]')
+    assert state_of(Answer(text="Let me see.", finish="stop", beside=calls), "see") == "tool_call"
+    assert state_of(Answer(text="Let me", finish="length", beside=calls), None) == "tool_call"
+    no = Beside(refusal="No.", tool_calls='[{"id": "1"}]')
+    assert state_of(Answer(text="Yes", finish="length", beside=no), "Yes") == "refused"
+    assert (
+        state_of(Answer(text="Yes", finish="stop", beside=Beside(reasoning="Hm", refusal=" ")), "Yes") == "whole"
+    )
     assert state_of(Answer(text="", finish="length"), None) == "cut"
     # scores of choices are complete whatever a server says of what it wrote beside them
     assert state_of(Answer(logprobs=(-1.0, -2.0), finish="length"), "a") == "whole"

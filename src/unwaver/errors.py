@@ -67,6 +67,12 @@ class StoreFull(StoreError):
     exit_code = 3
 
 
+class Stopped(UnwaverError):
+    """Not everything was asked: a budget is spent, or the answers are worth nothing."""
+
+    exit_code = 3
+
+
 def missing_extra(library: str, extra: str) -> ModelError:
     return ModelError(f"{library} is not installed", hint=f"pip install 'unwaver[{extra}]'")
 

@@ -15,6 +15,8 @@ import pytest
 from server import Raw, Server
 from waiting import FOR_EVER
 
+import unwaver as package
+
 Body = dict[str, Any]
 THOUGHTS = 500  # tokens
 
@@ -162,6 +164,28 @@ def test_a_judge_with_too_few_tokens_is_named(unwaver: Any, tmp_path: Path) -> N
     assert done.returncode == 3
     assert "Stopped early: of the first 50 answers of j at max_tokens=16, 50 were cut" in said
     assert "Set --agree judge=openai/j,max_tokens=2048" in said
+
+
+def test_a_writer_with_too_few_tokens_stops_build(unwaver: Any, tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text(
+        "\n".join(json.dumps({"question": f"Who sold {n} apples?"}) for n in range(60))
+    )
+    with Server(script=thinking("reasoning")) as server:
+        writer = ("--writer", f"openai/w,base_url={server.url}", "--writer-arg", "max_tokens=16")
+        case = ("build", "paraphrase", "--from", "q.jsonl", "--task", "truthfulqa", "--out", "g.jsonl")
+        done = unwaver(*case, *writer)
+        assert done.returncode == 3
+        assert len(server.bodies) <= 50
+    assert "were cut: a model that thinks before it answers needs more tokens" in done.stderr
+    assert "Set --writer-arg max_tokens=2048" in done.stderr
+
+
+def test_cached_tokens_cost_less(tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 400}}
+    with Server(script=lambda *_: reply({"content": "True"}, usage=usage)) as server:
+        model = f"openai/m,base_url={server.url},price_in=1,price_out=1,price_cached=0.5"
+        spent = package.run("sample/snli/semantic", model, limit=2, out=str(tmp_path / "r")).run["spent"]
+    assert spent["cost"] == pytest.approx(4 * (600 + 200) / 1e6)
 
 
 def test_a_limit_in_the_name_of_the_model(unwaver: Any) -> None:

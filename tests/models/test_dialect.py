@@ -325,6 +325,26 @@ def test_options_of_thinking() -> None:
     assert server.bodies[-1]["thinking"] == {"type": "enabled", "budget_tokens": 500}
 
 
+def test_a_writer_that_thinks_has_room_for_its_thoughts() -> None:
+    """The limit of a request is that of the answer."""
+    request = Request("t", (), "Write.", (), (), limit=1000)
+    with Server() as server:
+        for options in ({}, {"reasoning_effort": "low"}, {"thinking_budget": 500}):
+            model = openai.open_model("m", base_url=server.url, **options)
+            list(model.answer([request]))
+            model.close()
+    assert [body["max_tokens"] for body in server.bodies] == [1000, 1000 + 4096, 1500]
+
+
+def test_a_server_that_scores_in_no_way_names_the_other_method() -> None:
+    def script(_number: int, body: Body, _headers: object) -> Raw | None:
+        return refused("only chat completions", "prompt") if "prompt" in body else None
+
+    with Server(script=script) as server, pytest.raises(ModelError) as stopped:
+        asked(server, method="logprob")
+    assert "method=generate" in str(stopped.value.hint)
+
+
 def test_no_log_probabilities() -> None:
     def script(_number: int, body: Body, _headers: object) -> Raw | None:
         return refused("'logprobs' is not supported", "logprobs") if "logprobs" in body else None

@@ -14,6 +14,7 @@ from unwaver.asking.ask import Asker
 from unwaver.asking.claims import claiming
 from unwaver.asking.failures import in_words
 from unwaver.asking.ledger import sharing
+from unwaver.asking.services import STOPPED
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
@@ -22,7 +23,7 @@ from unwaver.engine.certification import certification
 from unwaver.engine.forecast import check_costs
 from unwaver.engine.prepare import Prepared, prepare_asking
 from unwaver.engine.reached import reach
-from unwaver.errors import UsageError
+from unwaver.errors import Stopped, UsageError
 from unwaver.groups import WRITER, has_candidates
 from unwaver.groups.certify import Read, standings
 from unwaver.types import Group
@@ -105,10 +106,7 @@ def _ask(prepared: Prepared, store: Store) -> Asked:
     for line in in_words(failures(prepared, store)):
         prepared.console.say(line)
     if asker.spent.stopped:
-        hint = "answers so far are saved: run the same command again to continue"
-        error = UsageError(
-            f"unwaver stopped before all candidates were certified: {asker.spent.stopped}", hint=hint
-        )
-        error.exit_code = 3  # some answers are missing, as at the end of a run
-        raise error
+        again = "with a higher limit" if asker.spent.stopped.startswith(STOPPED) else "again"
+        hint = f"answers so far are saved: run the same command {again} to continue"
+        raise Stopped(f"unwaver stopped before all candidates were certified: {asker.spent.stopped}", hint=hint)
     return asked

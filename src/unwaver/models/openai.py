@@ -297,6 +297,8 @@ class OpenAIModel:
                 return self._echo(prompt, ending, 1, stop)
             if refused and re.search("logprob|echo", str(fault)):
                 raise NoScores(str(fault), hint="use method=generate", setup=True) from None
+            if refused and fault.said:
+                fault.hint = "the server does not score choices this way: use method=generate"
             raise
 
     def _echo(self, prompt: str, ending: str, generated: int, stop: threading.Event) -> Scored:
