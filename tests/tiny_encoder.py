@@ -62,19 +62,19 @@ def tokenizer() -> Any:
     return PreTrainedTokenizerFast(tokenizer_object=fast, model_max_length=64, **names)
 
 
-def sizes(vocabulary: int) -> dict[str, Any]:
+def sizes(vocabulary: int, layers: int = 2) -> dict[str, Any]:
     return {
         "vocab_size": vocabulary,
         "hidden_size": 32,
         "intermediate_size": 64,
-        "num_hidden_layers": 2,
+        "num_hidden_layers": layers,
         "num_attention_heads": 4,
         "max_position_embeddings": 64,
         "initializer_range": 0.2,  # a wide start learns in a few epochs
     }
 
 
-def encoder(folder: Path, family: str = "bert", masked: bool = False) -> str:
+def encoder(folder: Path, family: str = "bert", masked: bool = False, layers: int = 2) -> str:
     """The weights of an encoder without a head; `masked`: with the head of a masked language model."""
     import torch
     import transformers as t
@@ -87,7 +87,7 @@ def encoder(folder: Path, family: str = "bert", masked: bool = False) -> str:
     elif masked:
         model = t.BertForMaskedLM(t.BertConfig(**sizes(len(made))))
     else:
-        model = t.BertModel(t.BertConfig(**sizes(len(made))))
+        model = t.BertModel(t.BertConfig(**sizes(len(made), layers)))
     model.save_pretrained(folder)
     made.save_pretrained(folder)
     return str(folder)

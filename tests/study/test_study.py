@@ -11,27 +11,32 @@ import numpy as np
 import pytest
 
 from unwaver.errors import DataError
-from unwaver.study.findings import Compared, Findings, SeedMean, paired_test, rho, rho_of
-from unwaver.study.plan import read_plan
+from unwaver.study.compared import group_test
+from unwaver.study.findings import Findings, from_document
+from unwaver.study.lines import SeedMean
+from unwaver.study.plan import StudyPlan, read_plan
+from unwaver.study.sizes import rho, rho_of
 from unwaver.study.tables import study_markdown, study_remarks, study_tables
 
 
 def test_difference_by_hand() -> None:
     """Seeds are averaged first; a group that does not apply in some seed counts by the others; c is in one only."""
     nan = float("nan")
-    first = {"a": ("x", [1.0, 1.0]), "b": ("y", [nan, 1.0]), "c": ("z", [1.0, 1.0]), "d": ("y", [nan, nan])}
-    second = {"a": ("x", [0.0, 1.0]), "b": ("y", [0.0, 0.0]), "d": ("y", [1.0, 1.0])}
-    found = paired_test(first, second)
+    x, y, z = ("x",), ("y",), ("z",)
+    first = {"a": (x, [1.0, 1.0]), "b": (y, [nan, 1.0]), "c": (z, [1.0, 1.0]), "d": (y, [nan, nan])}
+    second = {"a": (x, [0.0, 1.0]), "b": (y, [0.0, 0.0]), "d": (y, [1.0, 1.0])}
+    found = group_test(first, second)
     assert found is not None
-    assert (found.value_first, found.value_second, found.groups, found.clusters) == (1.0, 0.25, 2, 2)
+    assert (found.first, found.second, found.groups, found.clusters) == (1.0, 0.25, 2, 2)
     assert found.difference == -0.75
     assert found.p == pytest.approx(0.5), "of four ways of flipping -0.5 and -1, two are as far from 0"
-    assert paired_test({"a": ("x", [1.0])}, {"b": ("x", [1.0])}) is None
+    assert group_test({"a": (x, [1.0])}, {"b": (x, [1.0])}) is None
 
 
 def test_rho() -> None:
     assert rho(0.6, 0.2, 0.4) == pytest.approx(2.0)
     assert rho(0.4, 0.2, 0.4) is None, "does not apply to the best"
+    assert rho(0.3, 0.2, 0.4) is None, "nor to what is better: T5, and models of several tasks, set no best"
 
 
 @pytest.mark.parametrize(
@@ -104,11 +109,17 @@ def test_a_study(here: Any, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "10 models" in done.stdout
     assert not (tmp_path / "study").exists()
-    done = here("study", "study.toml", "--device", "cpu", "-q", timeout=600)
+    done = here("study", "study.toml", "--device", "cpu", "-q", timeout=600, env={"COLUMNS": "80"})
     assert done.returncode == 0, done.stderr
     shown = [line.rstrip() for line in done.stdout.splitlines() if not line.startswith(("Written", "Some seeds"))]
     assert max(map(len, shown)) <= 80
-    for told in ("mrpc/symmetric", "consistent", "multi against single", "how many of the consistency tests are"):
+    for told in (
+        "mrpc/symmetric",
+        "consistent",
+        "multi against single · this recipe: points, Welch's t over seeds",
+        "multi against single · these models: points, same groups, seeds averaged",
+        "consistency of recipes: █ better, ▒ worse, · no difference",
+    ):
         assert told in done.stdout
     study = json.loads((tmp_path / "study" / "study.json").read_text())
     lines = {(x["setting"], x["task"], x["kind"], x["suite"]): x for x in study["lines"]}
@@ -121,9 +132,13 @@ def test_a_study(here: Any, tmp_path: Path) -> None:
     assert len(taus) == 2
     assert single["value"] == pytest.approx(np.mean(taus))
     assert single["sd"] == pytest.approx(np.std(taus, ddof=1))
-    test = next(t for t in study["tests"] if (t["second"], t["task"], t["suite"]) == ("consistent", "mrpc", "new"))
-    assert test["value_first"] == pytest.approx(single["value"]), "the same groups in both"
-    assert test["groups"] == 12
+    about = ("consistent", "mrpc", "new")
+    test = next(t for t in study["tests"] if (t["second"]["setting"], t["task"], t["suite"]) == about)
+    assert test["models"]["first"] == pytest.approx(single["value"]), "the same groups in both"
+    assert test["models"]["groups"] == 12
+    assert test["recipe"]["first"] == pytest.approx(single["value"])
+    assert single["by_seed"] == dict(zip("01", taus, strict=True))
+    assert test["recipe"]["seeds"] == [2, 2]
     assert {t["kind"] for t in study["tests"] if t["metric"] == "accuracy"} == {"test"}
     before = {
         p: p.stat().st_mtime_ns for p in (tmp_path / "study").rglob("*") if p.suffix in (".safetensors", ".sqlite")
@@ -139,10 +154,10 @@ def test_a_study(here: Any, tmp_path: Path) -> None:
     assert other.returncode == 0, other.stderr
     weights = {p: t for p, t in before.items() if p.suffix == ".safetensors"}
     assert weights == {p: p.stat().st_mtime_ns for p in weights}, "another limit trains nothing again"
-    assert {t["groups"] for t in json.loads(other.stdout)["tests"] if t["suite"] == "new"} == {6}
+    assert {t["models"]["groups"] for t in json.loads(other.stdout)["tests"] if t["suite"] == "new"} == {6}
 
 
-def test_workers_make_the_same_study(here: Any, tmp_path: Path) -> None:
+def test_workers_make_the_same_study(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one process gets as many threads as each of two workers: with those, training is the same to the bit."""
     threads = max(1, (os.cpu_count() or 1) // 2)
     head, _, rest = STUDY.partition("compare =")
@@ -163,6 +178,30 @@ def test_workers_make_the_same_study(here: Any, tmp_path: Path) -> None:
     for n in (1, 2):
         summary = json.loads((tmp_path / f"with{n}/models/base/1/single/mrpc/summary.json").read_text())
         assert [s["seed"] for s in summary["seeds"]] == [0, 1]
+    (tmp_path / "study.toml").write_text((tmp_path / "study.toml").read_text().replace("seeds = 2", "seeds = 3"))
+    monkeypatch.chdir(tmp_path)
+    assert started(tmp_path, monkeypatch) == [2], "no process for what is finished"
+    assert started(tmp_path, monkeypatch) == []
+
+
+def started(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The seeds of the models for which a study that goes on starts a process."""
+    from unwaver.console import Console
+    from unwaver.study import work
+
+    seeds: list[int] = []
+
+    def side_by_side(do: Any, calls: Any, workers: int, done: Any) -> None:
+        for call in calls:
+            seeds.append(call[2])
+            do(*call)
+            done(call)
+
+    monkeypatch.setattr(work, "side_by_side", side_by_side)
+    plan = read_plan(place / "study.toml")
+    models = work.work(plan, Path("with2"), Console(), data_dir=None, device="cpu", workers=2)
+    assert [m.seed for m in models] == [0, 1, 2]
+    return seeds
 
 
 @pytest.mark.parametrize(
@@ -269,24 +308,27 @@ def test_tasks_by_path_and_by_the_name_of_a_suite(here: Any, tmp_path: Path) -> 
         assert absolute.read_text() == tiny_encoder.OWN_TASK, "a task file is no folder"
 
 
-def test_rho_leaves_out_models_that_write() -> None:
+def plan_of(tmp_path: Path, head: str, settings: str = "[settings.single]\n") -> StudyPlan:
+    file = tmp_path / "s.toml"
+    file.write_text(f"{head}\n[tasks.mrpc]\n[tasks.snli]\n{settings}")
+    return read_plan(file)
+
+
+def test_rho_leaves_out_models_that_write(tmp_path: Path) -> None:
     def line(base: str, task: str, value: float, suite: str = "becel") -> SeedMean:
         about = (base, "single", 1.0, suite, task, "negational", "tau", "low")
         return SeedMean(*about, value, None, None, None, 1, 9, 0, False)
 
     lines = [line("a", "mrpc", 0.6), line("a", "snli", 0.2), line("b", "mrpc", 0.4), line("b", "snli", 0.1)]
     lines += [line("t5", "mrpc", 0.1), line("t5", "snli", 0.1), line("a", "mrpc", 0.9, suite="test")]
-    found = {r["base"]: r["rho"] for r in rho_of(lines, {"t5"})}
+    found = {r["base"]: r["rho"] for r in rho_of(lines, plan_of(tmp_path, 'bases = ["a", "b", "t5"]'), {"t5"})}
     assert found["a"] == pytest.approx(2.0)
     assert found["b"] is None, "does not apply to the best"
 
 
 def test_tables_of_several_bases_say_which(tmp_path: Path) -> None:
     """And seeds without a value count neither as groups nor as seeds."""
-    file = tmp_path / "s.toml"
-    settings = "[settings.single]\n[tasks.mrpc]\n[tasks.snli]\n"
-    file.write_text('bases = ["a", "b"]\nseeds = 3\nfractions = [0.5, 1]\n' + settings)
-    plan = read_plan(file)
+    plan = plan_of(tmp_path, 'bases = ["a", "b"]\nseeds = 3\nfractions = [0.5, 1]')
 
     def line(base: str, task: str, value: float, fraction: float) -> SeedMean:
         about = (base, "single", fraction, "becel", task, "negational", "tau", "low")
@@ -297,11 +339,11 @@ def test_tables_of_several_bases_say_which(tmp_path: Path) -> None:
         for fraction in (0.5, 1.0)
         for base, task, value in (("a", "mrpc", 0.6), ("a", "snli", 0.2), ("b", "mrpc", 0.4), ("b", "snli", 0.1))
     ]
-    found = Findings(lines, [], [], list(rho_of(lines)))
+    found = Findings(lines, [], [], list(rho_of(lines, plan)))
     shown = dict(study_tables(found, plan))
-    assert list(shown)[:2] == ["mean (s.d.) over 3 seeds, in % · a", "mean (s.d.) over 3 seeds, in % · b"]
-    first = shown["mean (s.d.) over 3 seeds, in % · a"][1]
-    assert first == ["mrpc/negational", "tau ↓", "single", "60.0 (10.0), 2 seeds", "50.0 (10.0)", "7", "0"]
+    assert list(shown)[:2] == ["mean (s.d.) over seeds, in % · a", "mean (s.d.) over seeds, in % · b"]
+    first = shown["mean (s.d.) over seeds, in % · a"][1]
+    assert first == ["mrpc/negational", "tau ↓", "single", "60.0 (10.0)", "50.0 (10.0)", "2", "7", "0"]
     rows = shown["ρ of negational τ against SNLI"][1:]
     assert len({tuple(row[:3]) for row in rows}) == len(rows) == 4
     assert ["a", "single@0.5", "mrpc", "60.0", "20.0", "40.0", "2.00"] in rows
@@ -310,13 +352,14 @@ def test_tables_of_several_bases_say_which(tmp_path: Path) -> None:
 
 
 def test_the_page_of_results_has_the_tables_of_its_study() -> None:
-    """studies/results.json is the study.json of the run that the page tells of."""
+    """Each once; studies/results.json is the study.json of the run that the page tells of."""
     root = Path(__file__).parents[2]
-    study = json.loads((root / "studies" / "results.json").read_text())
-    lines, tests = [SeedMean(**x) for x in study["lines"]], [Compared(**x) for x in study["tests"]]
-    found = Findings(lines, tests, study["shares"], study["rho"])
+    found = from_document(json.loads((root / "studies" / "results.json").read_text()))
     made = study_markdown(found, read_plan(root / "studies" / "results.toml"))
-    assert made.strip() in (root / "docs" / "results.md").read_text()
+    page = (root / "docs" / "results.md").read_text()
+    assert page.count(made.strip()) == 1
+    for title in [line for line in made.splitlines() if line.startswith("**")]:
+        assert page.count(title) == 1, title
 
 
 def test_no_study(tmp_path: Path) -> None:
@@ -335,7 +378,11 @@ def test_variants_by_task_and_fractions(tmp_path: Path) -> None:
     assert len(jobs) == 2 * 5
     chosen = [j.setup.variants for j in jobs if j.condition.setting == "consistent"]
     assert chosen == [{"mrpc": ("swap",)}, {"mrpc": ("swap",)}]
-    assert [(c.setting, c.fraction) for c in plan.compare[0]] == [("single", 0.5), ("single", 1.0)]
+    (first, *_) = plan.compare
+    assert [(side.setting, side.fraction) for side in (first.first, first.second)] == [
+        ("single", 0.5),
+        ("single", 1.0),
+    ]
     assert jobs[-1].condition.setting == "started", "what starts from others comes last"
 
 
@@ -347,7 +394,11 @@ def test_a_setting_with_fractions_of_its_own(tmp_path: Path) -> None:
     jobs = [job for job in plan.jobs(tmp_path / "out", None, None) if job.condition.setting == "less"]
     assert [(job.tasks, job.setup.fraction) for job in jobs] == [(("mrpc",), 0.25), (("mrpc",), 0.5)]
     assert plan.fractions == [1.0, 0.5, 0.25]
-    assert [(c.setting, c.fraction) for c in plan.compare[0]] == [("less", 0.25), ("single", 1.0)]
+    (first, *_) = plan.compare
+    assert [(side.setting, side.fraction) for side in (first.first, first.second)] == [
+        ("less", 0.25),
+        ("single", 1.0),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -298,6 +298,22 @@ def test_the_base_counts_by_its_weights(base: str, tables: Path, tmp_path: Path)
     assert setup(base, tables, "mrpc").id(1) != one
 
 
+def test_seeds_draw_their_own_rows(base: str, tables: Path) -> None:
+    """Or share them: models that share rows are the same as ever, and so is the first of those that do not."""
+    shared, own = (setup(base, tables, "mrpc", rows={"mrpc": 40}, draw_by_seed=by) for by in (False, True))
+    assert shared.at(3) is shared
+    assert own.at(0) is own
+    assert own.id(0) == shared.id(0)
+    assert own.id(1) not in (shared.id(1), own.id(0))
+    assert own.at(1).id(1) == own.id(1)
+    drawn = [[tuple(item.fields.values()) for item in own.at(seed).parts[0].data.items] for seed in (0, 1)]
+    assert drawn[0] != drawn[1]
+    whole = setup(base, tables, "mrpc", draw_by_seed=True)
+    assert whole.at(1).parts[0].data.items == whole.parts[0].data.items
+    assert whole.at(1).parts[0].divided != whole.parts[0].divided, "with all rows, the hold-out is another"
+    assert whole.id(1) != setup(base, tables, "mrpc").id(1)
+
+
 # --- forms --------------------------------------------------------------------------------------------------
 
 

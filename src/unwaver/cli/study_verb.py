@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from unwaver.cli.options import DATA_DIR, DEVICE, FORCE, JSON, PATH, QUIET
 from unwaver.cli.printing import console, print_json
 from unwaver.cli.sections import option, section, verb
+
+if TYPE_CHECKING:
+    from unwaver.study.findings import Findings
+    from unwaver.study.plan import StudyPlan
 
 
 @verb(
@@ -53,8 +58,9 @@ def command(
 ) -> None:
     """Train, evaluate and compare models as planned in a TOML file.
 
-    Prints the mean and standard deviation over seeds for each relation, paired tests between settings, and the
-    number of relations that are better or worse. To continue an interrupted study, run the same command again.
+    Prints the mean and standard deviation over seeds for each relation, tests between settings, bases and sizes
+    over seeds and over groups, and the number of relations that are better or worse. To continue an interrupted
+    study, run the same command again.
     """
     from unwaver.study.plan import read_plan
 
@@ -63,12 +69,13 @@ def command(
     if dry_run:
         jobs = list(plan.jobs(place, data_dir, device))
         for job in jobs:
-            click.echo(f"{job.place.relative_to(place)}: {plan.seeds} × {job.rows:,} rows")
-        click.echo(f"{len(jobs) * plan.seeds} models")
+            click.echo(f"{job.place.relative_to(place)}: {job.seeds} × {job.rows:,} rows")
+        click.echo(f"{sum(job.seeds for job in jobs)} models")
         return
     from unwaver.outputs import check_folder
 
-    check_folder(place, {"study.json": "study", "tables.md": "study tables"}, inputs=[file], force=force)
+    forms = {"study.json": "study", "tables.md": "study tables", "shares.svg": "svg"}
+    check_folder(place, forms, inputs=[file], force=force)
     from unwaver.engine.folder import write_whole
     from unwaver.study.findings import findings
     from unwaver.study.tables import study_markdown, study_remarks, study_tables
@@ -80,6 +87,7 @@ def command(
     document = json.dumps(found.document(), ensure_ascii=False, allow_nan=False)
     write_whole(place / "study.json", document + "\n")
     write_whole(place / "tables.md", study_markdown(found, plan))
+    written = ["tables.md", "study.json", *_draw(place, found, plan)]
     if as_json:
         print_json(found.document())
         return
@@ -93,4 +101,16 @@ def command(
         print_rows(table, screen)
     for remark in study_remarks(found, plan):
         screen.print(remark, style="yellow", markup=False)
-    click.echo(f"Written: {place}/tables.md, {place}/study.json")
+    click.echo("Written: " + ", ".join(f"{place}/{name}" for name in written))
+
+
+def _draw(place: Path, found: Findings, plan: StudyPlan) -> list[str]:
+    """The picture of the verdicts, where there are some and pictures can be drawn."""
+    from unwaver.engine.folder import write_whole
+    from unwaver.reports.pictures import bytes_of, installed
+    from unwaver.study.picture import shares_figure
+
+    if not found.shares or not installed():
+        return []
+    write_whole(place / "shares.svg", bytes_of(shares_figure(found, plan), "svg"))
+    return ["shares.svg"]

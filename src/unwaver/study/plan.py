@@ -8,25 +8,26 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from unwaver.checked import is_number
 from unwaver.errors import DataError, near
 from unwaver.files import read_toml
 from unwaver.models.trained import check_form
-from unwaver.train.adversarial import WAYS
-from unwaver.train.recipes import NAMES as RECIPES
+from unwaver.study.checker import EXAMPLE, TRAINING, Checker
+from unwaver.study.sides import (
+    Comparison,
+    Condition,
+    Families,
+    SidesReader,
+    TaskComparison,
+    read_families,
+)
 from unwaver.train.setup import ALL, Setup, task_and_form
 
-_EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.single]; docs/train.md shows one'
-# of a setting, handed to the training as they are
-TRAINING = (
-    "recipe", "lr", "batch", "epochs", "length", "patience", "share", "consistency", "writer", "antonyms", "lang",
-    "adversarial", "samples", "bar", "encoder", "masked_lm", "test_rows",
+_TOP = (
+    "bases", "families", "seeds", "draw_by_seed", "paired", "fractions", "limit", "compare", "tasks", "settings",
+    "test_rows", *TRAINING[:6],
 )  # fmt: skip
-_WHOLE = ("batch", "epochs", "length", "patience", "samples", "test_rows")
-_NUMBERS = ("lr", "share", "consistency", "bar")
-_TOP = ("bases", "seeds", "fractions", "limit", "compare", "tasks", "settings", "test_rows", *TRAINING[:6])
 _OF_TASK = ("train", "test", "rows", "form", "evaluate")
-_OF_SETTING = ("multi_task", "tasks", "fractions", "variants", "start", *TRAINING)
+_OF_SETTING = ("multi_task", "tasks", "seeds", "fractions", "variants", "start", *TRAINING)
 _OF_EVALUATION = ("split", "variants")
 
 
@@ -60,14 +61,13 @@ class Setting:
     variants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     start: str | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
+    seeds: Mapping[str, int] = field(default_factory=dict)  # by task, "*": all
 
-
-@dataclass(frozen=True)
-class Condition:
-    """What models are compared by: a setting at a fraction of the data."""
-
-    setting: str
-    fraction: float
+    @property
+    def is_plain(self) -> bool:
+        """One task at a time, on its rows as they are."""
+        more = self.multi_task or self.start or any(self.variants.values()) or self.training.get("adversarial")
+        return not more
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ class Job:
     tasks: tuple[str, ...]
     setup: Setup
     place: Path
+    seeds: int
 
     @property
     def rows(self) -> int:
@@ -94,8 +95,11 @@ class StudyPlan:
     settings: Mapping[str, Setting]
     seeds: int = 1
     limit: int | None = None
-    compare: tuple[tuple[Condition, Condition], ...] = ()
+    compare: tuple[Comparison, ...] = ()
+    compare_tasks: tuple[TaskComparison, ...] = ()
+    families: Families = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
+    draw_by_seed: bool = False
 
     @property
     def fractions(self) -> list[float]:
@@ -113,7 +117,21 @@ class StudyPlan:
                         place = self._place(out, base, condition, some, setting.multi_task)
                         options = self._setup(out, base, condition, setting, some)
                         setup = Setup(**options, data_dir=data_dir, device=device)
-                        yield Job(base, condition, some, setup, place)
+                        yield Job(base, condition, some, setup, place, self.seeds_of(setting, some[0]))
+
+    def seeds_of(self, setting: Setting, task: str) -> int:
+        return setting.seeds.get(task, setting.seeds.get(ALL, self.seeds))
+
+    def size_of(self, base: str) -> str:
+        """The name of its size; empty where the study names none: all its bases are then of one."""
+        return self._known_as(base)[1]
+
+    def family_of(self, base: str) -> str:
+        return self._known_as(base)[0]
+
+    def _known_as(self, base: str) -> tuple[str, str]:
+        named = ((f, size) for f, sizes in self.families.items() for size, name in sizes.items() if name == base)
+        return next(named, ("", ""))
 
     def _place(self, out: Path, base: str, condition: Condition, tasks: Sequence[str], multi_task: bool) -> Path:
         place = out / "models" / folder_name(base) / f"{condition.fraction:g}" / condition.setting
@@ -139,6 +157,7 @@ class StudyPlan:
             "rows": {name: p.rows for name, p in plans.items() if p.rows},
             "fraction": condition.fraction,
             "variants": {name: chosen for name, chosen in variants.items() if chosen},
+            "draw_by_seed": self.draw_by_seed,
             **self.training,
             **setting.training,
         }
@@ -153,12 +172,12 @@ def folder_name(text: str) -> str:
 
 
 def read_plan(path: Path) -> StudyPlan:
-    found = read_toml(path, "study", _EXAMPLE)
-    check = _Checker(path)
+    found = read_toml(path, "study", EXAMPLE)
+    check = Checker(path)
     check.keys(found, _TOP, "the study")
     for key in ("bases", "tasks", "settings"):
         if not found.get(key):
-            raise DataError(f"it has no {key}", file=path, hint=_EXAMPLE)
+            raise DataError(f"it has no {key}", file=path, hint=EXAMPLE)
     tasks = {
         name: _task(name, check.table(entry, f"tasks.{name}"), check)
         for name, entry in check.table(found["tasks"], "tasks").items()
@@ -170,78 +189,50 @@ def read_plan(path: Path) -> StudyPlan:
         name: _setting(name, check.table(entry, f"settings.{name}"), tasks, fractions, check)
         for name, entry in check.table(found["settings"], "settings").items()
     }
-    _check_starts(settings, tasks, check)
-    seeds = check.typed(found.get("seeds", 1), int, "seeds")
-    if seeds < 1:
-        raise check.error(f"seeds is at least 1, found {seeds}")
-    return StudyPlan(
+    bases = _bases(found["bases"], check)
+    families = read_families(found.get("families", {}), bases, check)
+    by_seed, paired = (check.typed(found.get(key, False), bool, key) for key in ("draw_by_seed", "paired"))
+    fractions_of = {name: setting.fractions for name, setting in settings.items()}
+    reader = SidesReader(check, bases, list(tasks), fractions_of, families, paired)
+    compare, compare_tasks = reader.read(found.get("compare", []))
+    if not by_seed and (paired or any(c.paired for c in compare)):
+        hint = "add draw_by_seed = true, or leave paired out: Welch's test needs nothing in common"
+        raise check.error("paired: all seeds have the same training rows, so a seed's two sides share none", hint)
+    plan = StudyPlan(
         file=path,
-        bases=tuple(check.texts(found["bases"], "bases")),
+        bases=bases,
         tasks=tasks,
         settings=settings,
-        seeds=seeds,
+        seeds=_seeds(found.get("seeds", 1), "seeds", check),
         limit=found.get("limit"),
-        compare=_comparisons(found.get("compare", []), settings, check),
+        compare=compare,
+        compare_tasks=compare_tasks,
+        families=families,
         training={key: found[key] for key in TRAINING if key in found},
+        draw_by_seed=by_seed,
     )
+    _check_starts(plan, check)
+    return plan
 
 
-@dataclass(frozen=True)
-class _Checker:
-    file: Path
-
-    def error(self, message: str, hint: str = _EXAMPLE) -> DataError:
-        return DataError(message, file=self.file, hint=hint)
-
-    def keys(self, entry: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-        if strange := sorted(set(entry) - set(known)):
-            raise self.error(f"{where}: unknown key {strange[0]!r}", near(strange[0], known))
-
-    def table(self, value: Any, where: str) -> dict[str, Any]:
-        return dict(self.typed(value, dict, where))
-
-    def typed(self, value: Any, kind: type, where: str) -> Any:
-        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
-            raise self.error(f"{where}: found {value!r}, expected {_KINDS[kind]}")
-        return value
-
-    def texts(self, value: Any, where: str) -> list[str]:
-        found = self.typed(value, list, where)
-        if not all(isinstance(v, str) and v for v in found):
-            raise self.error(f"{where}: found {value!r}, expected a list of texts")
-        return list(found)
-
-    def above_zero(self, entry: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
-        for key in keys:
-            if key in entry and (type(entry[key]) is not int or entry[key] < 1):
-                raise self.error(f"{where}{key}: found {entry[key]!r}, expected a whole number, 1 or more")
-
-    def training(self, entry: Mapping[str, Any], where: str) -> None:
-        """What is handed to the training: numbers are numbers, and names are known."""
-        self.above_zero(entry, _WHOLE, where)
-        for key in TRAINING:
-            value = entry.get(key)
-            if value is None or key in _WHOLE:
-                continue
-            if key in _NUMBERS and not is_number(value):
-                raise self.error(f"{where}{key}: found {value!r}, expected a number")
-            if key not in _NUMBERS:
-                self.typed(value, str, f"{where}{key}")
-        for key, known in (("recipe", RECIPES), ("adversarial", WAYS)):
-            if key in entry and entry[key] not in known:
-                raise self.error(f"{where}{key}: found {entry[key]!r}", near(entry[key], known))
-
-    def fractions(self, value: Any, where: str) -> tuple[float, ...]:
-        found = self.typed(value, list, where)
-        if not found or not all(type(f) in (int, float) and 0 < f <= 1 for f in found):
-            raise self.error(f"{where}: found {value!r}, expected numbers above 0, at most 1", "[0.25, 1.0]")
-        return tuple(float(f) for f in found)
+def _bases(found: Any, check: Checker) -> tuple[str, ...]:
+    """Each has a folder of its own."""
+    bases = tuple(check.texts(found, "bases"))
+    folders = [folder_name(base) for base in bases]
+    for base, folder in zip(bases, folders, strict=True):
+        if folders.count(folder) > 1:
+            raise check.error(f"bases: {base} is named twice", "name each base once; - and / count as the same")
+    return bases
 
 
-_KINDS = {dict: "a table", list: "a list", int: "a whole number", str: "a text", bool: "true or false"}
+def _seeds(found: Any, where: str, check: Checker) -> int:
+    seeds: int = check.typed(found, int, where)
+    if seeds < 1:
+        raise check.error(f"{where} is at least 1, found {seeds}", "3 is the fewest that a test can work with")
+    return seeds
 
 
-def _task(name: str, entry: Mapping[str, Any], check: _Checker) -> TaskPlan:
+def _task(name: str, entry: Mapping[str, Any], check: Checker) -> TaskPlan:
     where = f"tasks.{name}"
     check.keys(entry, _OF_TASK, where)
     task_and_form(name)  # says what is known
@@ -257,7 +248,7 @@ def _task(name: str, entry: Mapping[str, Any], check: _Checker) -> TaskPlan:
     return TaskPlan(name, **plain, evaluate=tuple(evaluate))
 
 
-def _evaluation(entry: Any, where: str, check: _Checker) -> Evaluation:
+def _evaluation(entry: Any, where: str, check: Checker) -> Evaluation:
     if isinstance(entry, str):
         return Evaluation(suite=entry)
     check.keys(check.table(entry, f"{where}.evaluate"), _OF_EVALUATION, f"{where}.evaluate")
@@ -271,7 +262,7 @@ def _setting(
     entry: Mapping[str, Any],
     tasks: Mapping[str, TaskPlan],
     fractions: tuple[float, ...],
-    check: _Checker,
+    check: Checker,
 ) -> Setting:
     where = f"settings.{name}"
     if not re.fullmatch(r"[\w-]+", name):
@@ -293,42 +284,43 @@ def _setting(
         {task: tuple(check.texts(names, f"{where}.variants")) for task, names in by_task.items()},
         entry.get("start"),
         {key: entry[key] for key in TRAINING if key in entry},
+        _seeds_of_setting(where, entry, chosen or list(tasks), check),
     )
 
 
-def _check_starts(settings: Mapping[str, Setting], tasks: Mapping[str, TaskPlan], check: _Checker) -> None:
+def _seeds_of_setting(
+    where: str, entry: Mapping[str, Any], tasks: Sequence[str], check: Checker
+) -> dict[str, int]:
+    """A number, or one for each of some tasks; a model of several tasks has one number."""
+    if "seeds" not in entry:
+        return {}
+    if not isinstance(entry["seeds"], dict):
+        return {ALL: _seeds(entry["seeds"], f"{where}.seeds", check)}
+    if entry.get("multi_task"):
+        raise check.error(f"{where}.seeds: one model has all tasks", "write one number: seeds = 5")
+    for task in entry["seeds"]:
+        if task not in tasks:
+            raise check.error(f"{where}.seeds: {task} is no task of this setting", near(task, tasks))
+    return {task: _seeds(n, f"{where}.seeds.{task}", check) for task, n in entry["seeds"].items()}
+
+
+def _check_starts(plan: StudyPlan, check: Checker) -> None:
+    settings = plan.settings
     for setting in settings.values():
         if setting.start is None:
             continue
+        where = f"settings.{setting.name}.start"
         other, _, task = str(setting.start).partition("/")
         if other not in settings or settings[other].start is not None:
-            raise check.error(f"settings.{setting.name}.start: there is no setting {other}", near(other, settings))
-        if settings[other].multi_task != (not task) or (task and task not in (settings[other].tasks or tasks)):
+            raise check.error(f"{where}: there is no setting {other}", near(other, settings))
+        of_other = settings[other].tasks or tuple(plan.tasks)
+        if settings[other].multi_task != (not task) or (task and task not in of_other):
             hint = f'a multi-task setting by its name, any other as "{other}/TASK"'
-            raise check.error(f"settings.{setting.name}.start: {setting.start} names no model", hint)
+            raise check.error(f"{where}: {setting.start} names no model", hint)
         if missing := set(setting.fractions) - set(settings[other].fractions):
             hint = f"give {setting.name} the fractions of {other}"
-            raise check.error(f"settings.{setting.name}.start: {other} is not trained on {min(missing):g}", hint)
-
-
-def _comparisons(
-    found: Any, settings: Mapping[str, Setting], check: _Checker
-) -> tuple[tuple[Condition, Condition], ...]:
-    def condition(text: Any) -> Condition:
-        name, _, fraction = str(text).partition("@")
-        if name not in settings:
-            raise check.error(f"compare: there is no setting {name}", near(name, settings))
-        try:
-            share = float(fraction) if fraction else max(settings[name].fractions)
-        except ValueError:
-            share = -1.0
-        if share not in settings[name].fractions:
-            raise check.error(f"compare: {text} is at no fraction of this setting", 'write "single@0.25"')
-        return Condition(name, share)
-
-    made = []
-    for pair in check.typed(found, list, "compare"):
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise check.error(f"compare: found {pair!r}, expected two settings", '[["single", "multi"]]')
-        made.append((condition(pair[0]), condition(pair[1])))
-    return tuple(made)
+            raise check.error(f"{where}: {other} is not trained on {min(missing):g}", hint)
+        most = max(plan.seeds_of(setting, name) for name in setting.tasks or plan.tasks)
+        if (there := plan.seeds_of(settings[other], task)) < most:
+            hint = f"give {setting.name} at most {there} seeds, or {setting.start} {most}"
+            raise check.error(f"{where}: {setting.start} has {there} seeds, {setting.name} {most}", hint)

@@ -17,12 +17,13 @@ from unwaver.engine.runs import go
 from unwaver.errors import DataError, StoreFull
 from unwaver.files import read_rows
 from unwaver.models.hf_common import folder_identity
-from unwaver.study.plan import Condition, Evaluation, Job, StudyPlan
+from unwaver.study.plan import Evaluation, Job, StudyPlan
+from unwaver.study.sides import Condition, Side
 from unwaver.study.workers import side_by_side
 from unwaver.suites.library import library
 from unwaver.suites.select import cases
 from unwaver.train.data import labelled
-from unwaver.train.finetune import train
+from unwaver.train.finetune import is_trained, train
 from unwaver.train.setup import task_and_form
 
 
@@ -37,6 +38,10 @@ class StudyModel:
     folder: Path
     runs: tuple[Path, ...]
 
+    @property
+    def side(self) -> Side:
+        return Side(self.base, self.condition.setting, self.condition.fraction)
+
 
 def work(
     plan: StudyPlan, out: Path, console: Console, *, data_dir: str | None, device: str | None, workers: int = 1
@@ -45,7 +50,8 @@ def work(
     jobs = list(plan.jobs(out, data_dir, device))
     checked: set[str] = set()
     for job in jobs:  # what is wrong is said before anything is trained
-        job.setup.check()
+        for seed in range(job.seeds if plan.draw_by_seed else 1):
+            job.setup.at(seed).check()
         for task in job.tasks:
             if task not in checked:
                 _check_evaluations(plan, task, job)
@@ -56,7 +62,7 @@ def work(
     models = []
     for n, job in enumerate(jobs, 1):
         console.say(f"{n} of {len(jobs)}: {job.place.relative_to(out)}")
-        made = train(job.setup, job.place, range(plan.seeds), say=_quiet, track=console.track)
+        made = train(job.setup, job.place, range(job.seeds), say=_quiet, track=console.track)
         for each in made:
             runs = tuple(_evaluated(plan, job, each.folder, out, console))
             models.append(StudyModel(job.base, job.condition, job.tasks, each.seed, each.folder, runs))
@@ -68,7 +74,7 @@ def _side_by_side(plan: StudyPlan, jobs: Sequence[Job], out: Path, console: Cons
     """Those that start from another model after all that do not, the longest first; each model is one call."""
     longest = sorted(jobs, key=lambda job: -job.rows)
     first = [job for job in longest if plan.settings[job.condition.setting].start is None]
-    with console.track("models", len(jobs) * plan.seeds) as progress:
+    with console.track("models", sum(job.seeds for job in jobs)) as progress:
 
         def done(arguments: tuple[Any, ...]) -> None:
             job, seed = arguments[1:3]
@@ -76,8 +82,18 @@ def _side_by_side(plan: StudyPlan, jobs: Sequence[Job], out: Path, console: Cons
             progress(1)
 
         for some in (first, [job for job in longest if job not in first]):
-            calls = [(plan, _fresh(job), seed, out) for job in some for seed in range(plan.seeds)]
-            side_by_side(one_model, calls, workers, done)
+            calls = [(plan, _fresh(job), seed, out) for job in some for seed in range(job.seeds)]
+            missing = [call for call in calls if not _is_there(*call)]
+            progress(len(calls) - len(missing))
+            side_by_side(one_model, missing, workers, done)
+
+
+def _is_there(plan: StudyPlan, job: Job, seed: int, out: Path) -> bool:
+    """Trained and evaluated: to start a process that finds nothing to do takes seconds."""
+    model = job.place / f"seed{seed}"
+    return is_trained(job.setup, job.place, seed) and all(
+        _is_done(place, config, model) for place, config in _evaluations(plan, job, model, out)
+    )
 
 
 def _fresh(job: Job) -> Job:
@@ -121,19 +137,24 @@ def _quiet(_: str) -> None:
     pass
 
 
-def _evaluated(plan: StudyPlan, job: Job, model: Path, out: Path, console: Console) -> Iterator[Path]:
+def _evaluations(plan: StudyPlan, job: Job, model: Path, out: Path) -> Iterator[tuple[Path, Config]]:
+    """The folder of each run that evaluates a model, and what it asks."""
     for task in job.tasks:
         for n, evaluation in enumerate(plan.tasks[task].evaluate):
             parent = out / "runs" / model.relative_to(out / "models")
             config = _config(plan, job, task, evaluation, model)
             place = parent / f"{task_and_form(task)[0].name}-{n}-{config.id[:6]}"  # another limit is another run
-            config = replace(config, out=str(place))
+            yield place, replace(config, out=str(place))
+
+
+def _evaluated(plan: StudyPlan, job: Job, model: Path, out: Path, console: Console) -> Iterator[Path]:
+    for place, config in _evaluations(plan, job, model, out):
+        if not _is_done(place, config, model):
+            go(config, console)
             if not _is_done(place, config, model):
-                go(config, console)
-                if not _is_done(place, config, model):
-                    hint = "run the same command again to continue"
-                    raise StoreFull("an evaluation was not finished", file=place, hint=hint)
-            yield place
+                hint = "run the same command again to continue"
+                raise StoreFull("an evaluation was not finished", file=place, hint=hint)
+        yield place
 
 
 def _config(plan: StudyPlan, job: Job, task: str, evaluation: Evaluation, model: Path) -> Config:

@@ -78,7 +78,7 @@ def train(
     for n, seed in enumerate(seeds, 1):
         folder = out / f"seed{seed}"
         title = f"{'+'.join(p.task.name for p in setup.parts)} seed {seed} ({n} of {len(seeds)})"
-        training = _Training(setup, folder, seed, say, partial(track, title), save_seconds)
+        training = _Training(setup.at(seed), folder, seed, say, partial(track, title), save_seconds)
         with _disk(folder):
             if training.is_finished():
                 say(f"{folder} is trained already")
@@ -96,8 +96,14 @@ def _made_before(setup: Setup, out: Path, seeds: Sequence[int]) -> Iterator[Trai
         seed = folder.name.removeprefix("seed")
         if seed.isdecimal() and int(seed) not in seeds:
             about = _read_about(folder)
-            if about.get("id") == setup.id(int(seed)) and _same_test(about, setup):
+            if is_trained(setup, out, int(seed)):
                 yield TrainedModel(folder, int(seed), about["scores"])
+
+
+def is_trained(setup: Setup, out: Path, seed: int) -> bool:
+    """Is this very model there, and measured on this test set?"""
+    about = _read_about(out / f"seed{seed}")
+    return bool(about) and about.get("id") == setup.id(seed) and _same_test(about, setup)
 
 
 def _read_about(folder: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,9 @@ class Setup:
     length: int | None = None
     patience: int | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    # whether each seed draws its own rows and hold-out, and the seed of the draw
+    draw_by_seed: bool = False
+    draw: int = 0
     # where it runs; none of these changes the weights
     data_dir: str | None = None
     device: str | None = None
@@ -105,6 +108,10 @@ class Setup:
     def of(self, table: Mapping[str, str], task: str, otherwise: str | None) -> str | None:
         return table.get(task, table.get(ALL, otherwise))
 
+    def at(self, seed: int) -> Setup:
+        """For one seed: with the rows that it draws, where seeds draw their own."""
+        return replace(self, draw=seed) if self.draw_by_seed and self.draw != seed else self
+
     @cached_property
     def parts(self) -> list[TaskData]:
         """The data of each task, drawn and divided; what is wrong with files is said here, before any training."""
@@ -116,12 +123,13 @@ class Setup:
             task.form_named("" if form == PLAIN else form)
             split = self.of(self.train_split, task.name, TRAIN) or TRAIN
             rows = self.rows.get(task.name, self.rows.get(ALL))
-            data = drawn(labelled(task, split, files, self.columns), fraction=self.fraction, rows=rows)
+            read = labelled(task, split, files, self.columns)
+            data = drawn(read, fraction=self.fraction, rows=rows, seed=self.draw)
             test = self.of(self.test_split, task.name, None)
             tested = labelled(task, test, files, self.columns) if test else None
             if tested is not None and self.test_rows is not None:
                 tested = drawn(tested, rows=self.test_rows)
-            found.append(TaskData(task, form, data, tested))
+            found.append(TaskData(task, form, data, tested, self.draw))
             found[-1].check()
         if len({part.task.name for part in found}) < len(found):
             raise UsageError("a task is named twice", hint="name each once")
@@ -145,7 +153,11 @@ class Setup:
 
     def id(self, seed: int) -> str:
         """A hash of what decides the weights: only what belongs to it is gone on with."""
-        settings = {k: v for k, v in asdict(self).items() if k not in self.PLACE}
+        if self.at(seed) is not self:
+            return self.at(seed).id(seed)
+        # the draw shows in the rows; what it leaves to the hold-out does not
+        without = (*self.PLACE, "draw_by_seed", *([] if self.draw else ["draw"]))
+        settings = {k: v for k, v in asdict(self).items() if k not in without}
         rows = [
             [part.form, *((tuple(i.fields.values()), i.accepted) for i in part.data.items)] for part in self.parts
         ]
@@ -162,6 +174,7 @@ class TaskData:
     form: str
     data: Labelled
     test: Labelled | None
+    draw: int = 0
 
     def check(self) -> None:
         if self.test is None:
@@ -172,7 +185,7 @@ class TaskData:
 
     @cached_property
     def divided(self) -> tuple[list[Item], list[Item]]:
-        return held_out(self.data)
+        return held_out(self.data, self.draw)
 
 
 def nothing_unseen(task: Task) -> UsageError:

@@ -1,0 +1,77 @@
+"""Values of a study's TOML file, checked: every error names the file and the key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unwaver.checked import is_number
+from unwaver.errors import DataError, near
+from unwaver.train.adversarial import WAYS
+from unwaver.train.recipes import NAMES as RECIPES
+
+EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.single]; docs/train.md shows one'
+# of a setting, handed to the training as they are
+TRAINING = (
+    "recipe", "lr", "batch", "epochs", "length", "patience", "share", "consistency", "writer", "antonyms", "lang",
+    "adversarial", "samples", "bar", "encoder", "masked_lm", "test_rows",
+)  # fmt: skip
+_WHOLE = ("batch", "epochs", "length", "patience", "samples", "test_rows")
+_NUMBERS = ("lr", "share", "consistency", "bar")
+
+
+@dataclass(frozen=True)
+class Checker:
+    file: Path
+
+    def error(self, message: str, hint: str = EXAMPLE) -> DataError:
+        return DataError(message, file=self.file, hint=hint)
+
+    def keys(self, entry: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+        if strange := sorted(set(entry) - set(known)):
+            raise self.error(f"{where}: unknown key {strange[0]!r}", near(strange[0], known))
+
+    def table(self, value: Any, where: str) -> dict[str, Any]:
+        return dict(self.typed(value, dict, where))
+
+    def typed(self, value: Any, kind: type, where: str) -> Any:
+        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+            raise self.error(f"{where}: found {value!r}, expected {_KINDS[kind]}")
+        return value
+
+    def texts(self, value: Any, where: str) -> list[str]:
+        found = self.typed(value, list, where)
+        if not all(isinstance(v, str) and v for v in found):
+            raise self.error(f"{where}: found {value!r}, expected a list of texts")
+        return list(found)
+
+    def above_zero(self, entry: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+        for key in keys:
+            if key in entry and (type(entry[key]) is not int or entry[key] < 1):
+                raise self.error(f"{where}{key}: found {entry[key]!r}, expected a whole number, 1 or more")
+
+    def training(self, entry: Mapping[str, Any], where: str) -> None:
+        """What is handed to the training: numbers are numbers, and names are known."""
+        self.above_zero(entry, _WHOLE, where)
+        for key in TRAINING:
+            value = entry.get(key)
+            if value is None or key in _WHOLE:
+                continue
+            if key in _NUMBERS and not is_number(value):
+                raise self.error(f"{where}{key}: found {value!r}, expected a number")
+            if key not in _NUMBERS:
+                self.typed(value, str, f"{where}{key}")
+        for key, known in (("recipe", RECIPES), ("adversarial", WAYS)):
+            if key in entry and entry[key] not in known:
+                raise self.error(f"{where}{key}: found {entry[key]!r}", near(entry[key], known))
+
+    def fractions(self, value: Any, where: str) -> tuple[float, ...]:
+        found = self.typed(value, list, where)
+        if not found or not all(type(f) in (int, float) and 0 < f <= 1 for f in found):
+            raise self.error(f"{where}: found {value!r}, expected numbers above 0, at most 1", "[0.25, 1.0]")
+        return tuple(float(f) for f in found)
+
+
+_KINDS = {dict: "a table", list: "a list", int: "a whole number", str: "a text", bool: "true or false"}
