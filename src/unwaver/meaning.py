@@ -11,7 +11,7 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from unwaver import registry
@@ -180,6 +180,8 @@ def _filled(value: Any, values: Mapping[str, str]) -> Any:
         return _PLACE.sub(lambda found: values.get(found[1], found[0]), value)
     if isinstance(value, Phrase):
         return Phrase(*(_filled(part, values) for part in value))
+    if isinstance(value, partial):
+        return partial(value.func, *_filled(value.args, values))
     if isinstance(value, tuple):
         return tuple(_filled(part, values) for part in value)
     return value

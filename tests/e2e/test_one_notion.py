@@ -139,6 +139,22 @@ def test_show_prints_every_answer_that_may_have_broken_the_group(unwaver: Any, f
     assert "×3  right" not in shown
 
 
+def test_the_sentence_about_negations(folder: Path) -> None:
+    """There, agreement breaks a group."""
+    lines = [
+        {"kind": "negational", "items": [{"text": f"Is {n} in way 0 of number {n} in way {k}?"} for k in range(2)]}
+        for n in range(20)
+    ]
+    Path("q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = unwaver.run("q.jsonl", "python/said:answer", out="n")
+    kept = result.find("Cons_normalised").value
+    assert result.find("tau").value == kept
+    assert 0 < kept < 1
+    [verdict] = verdicts(result)
+    assert verdict.rate == kept
+    assert verdict.said == "1 in 2 negations leaves the answer as it was"
+
+
 WORDING_LINE = "tau counts different wording as disagreement"
 
 

@@ -21,7 +21,7 @@ def lines(result: Result) -> list[str]:
 
 def _of_block(block: Sequence[Score]) -> Iterator[str]:
     means = means_of(block)
-    if not means:
+    if not means or block[0].kind.partition("_")[0] in ("transitive", "additive"):  # right or wrong decides there
         return
     shares = (s.metric for s in block if s.metric.startswith(f"{means[0].metric}@"))
     threshold = float(next(shares).rpartition("@")[2])
@@ -31,7 +31,7 @@ def _of_block(block: Sequence[Score]) -> Iterator[str]:
 def lines_of_frames(frames: Sequence[pl.DataFrame]) -> list[str]:
     """The same for tables of answers."""
     found = []
-    for frame in frames:
+    for frame in (frame.filter(pl.col("expect") != "implied") for frame in frames):
         columns = [n for n in frame.columns if frame[n].null_count() < frame.height]  # of labels it is empty
         if notions := notions_of(columns):
             leading = next(iter(notions.values()))

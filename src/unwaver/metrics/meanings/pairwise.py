@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from unwaver.meaning import AnyNamed, Context, Meaning, Named, Phrase
 from unwaver.metrics import charts
 from unwaver.metrics.agreed import WORDING, notions, of_wordings, pairs
 from unwaver.metrics.block import Block, Codes
+from unwaver.metrics.meanings.violation import phrase_of
 from unwaver.metrics.papers import GENERATION
 from unwaver.stats import Floats
 from unwaver.types import Figure, Score
@@ -122,6 +124,15 @@ def _plain(s: Score) -> str:
     return f"{s.value:.2f}{interval}"
 
 
+def _verdict(agreement: str, s: Score) -> Phrase:
+    """The sentence about tau. Answers that must differ, or follow from others, are not broken because they do not
+    agree."""
+    if s.kind.partition("_")[0] in ("negational", "transitive", "additive"):
+        return phrase_of(s)
+    said = f"answers that do not agree ({agreement})"
+    return Phrase("question", "questions", f"gets {said}", f"get {said}")
+
+
 _AGREEMENT = {"agreement": _agreement_names}
 _FAMILY = (
     Meaning(
@@ -142,12 +153,7 @@ _FAMILY = (
         choose=_beside,
         without_gold=("accuracy",),
         figures=figures,
-        verdict=Phrase(
-            "question",
-            "questions",
-            "gets answers that do not agree (<agreement>)",
-            "get answers that do not agree (<agreement>)",
-        ),
+        verdict=partial(_verdict, "<agreement>"),
     ),
     Meaning(
         "Cons_<agreement>@<t>",

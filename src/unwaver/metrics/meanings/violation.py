@@ -30,7 +30,7 @@ _BY_KIND = {
 _OTHER = Phrase("group", "groups", "breaks its relation", "break their relation")
 
 
-def _phrase(s: Score) -> Phrase:
+def phrase_of(s: Score) -> Phrase:
     return _BY_KIND.get(s.kind.partition("_")[0], _OTHER)
 
 
@@ -55,7 +55,7 @@ MEANINGS = (
         without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
         remark=without_unreadable,
         figures=figures,
-        verdict=_phrase,
+        verdict=phrase_of,
     ),
     Meaning(
         "tau_conditioned",
