@@ -53,7 +53,7 @@ def test_a_try_that_failed_counts_and_another_needs_room() -> None:
     assert not mine.try_again(0, 4, False), "it was not to be made again"
     assert spent.stopped is None
     assert not mine.try_again(0, 4, True)
-    assert spent.cost == 12.0
+    assert (spent.cost, spent.failed_cost) == (12.0, 12.0)
     assert spent.stopped == "the cost limit of 10 is reached"
 
 

@@ -141,6 +141,26 @@ def test_without_usage_the_most_is_expected(files: Path) -> None:
     assert pilot["cost_of_all"] == pytest.approx(pilot["at_most"], rel=1e-3)
 
 
+def test_tries_that_fail_are_expected_to_go_on(files: Path) -> None:
+    """Each question fails once: under a cap that costs the most it can."""
+    clerk, met = Clerk(), set[str]()
+
+    def failing(number: int, body: dict[str, Any], headers: dict[str, str]) -> Raw | str:
+        prompt = body["messages"][-1]["content"]
+        first = prompt not in met
+        met.add(prompt)
+        return "500" if first else clerk(number, body, headers)
+
+    with Server(script=failing) as server:
+        model = f"openai/m,base_url={server.url},max_tokens=64,backoff=0.001"
+        command = ["run", "q.csv", "--model", model, "--out", "r", *PRICES, "--max-cost", "90", "--pilot", "20"]
+        done = CliRunner().invoke(cli, [*command, "--json"])
+    assert done.exit_code == 0, done.output
+    run = json.loads(done.stdout)["run"]
+    assert 0.5 * run["spent"]["cost"] < run["spent"]["failed_cost"] < run["spent"]["cost"]
+    assert run["pilot"]["cost_of_all"] == pytest.approx(run["spent"]["cost"], rel=0.1)
+
+
 def test_a_scorer_is_in_the_pilot(files: Path) -> None:
     clerk = Clerk()
     with Server(script=clerk) as server:

@@ -77,6 +77,7 @@ class Spent:
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+    failed_cost: float = 0.0  # of the cost, what tries that failed may have cost
     stopped: str | None = None
 
 
@@ -121,6 +122,7 @@ class Purse:
         cost = (price or self._budget.given).cost(tokens_in, tokens_out or 0)
         with self._lock, page(self._ledger) as row:
             self._spent.cost += cost
+            self._spent.failed_cost += cost
             row.write(self._spent.cost, self._reserved)
             cap = self._budget.max_cost
             fits = cap is None or self._spent.cost + self._reserved + row.others <= cap

@@ -7,7 +7,6 @@ of the run: nothing is asked twice.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -145,10 +144,15 @@ def _is_known(told: tuple[float, float] | None, spent: Spent) -> bool:
 
 
 def _pilot(prepared: Prepared, done: int, before: Spent, spent: Spent, told: dict[str, Any]) -> Pilot:
-    cost, expected, margin = spent.cost - before.cost, told["cost_expected"], told.get("cost_margin")
-    at_most = None if told["cost_at_most"] is None else cost + told["cost_at_most"]
-    known = expected is not None and done > 0
-    low = max(0.0, expected - margin) + cost if known and margin is not None else None
-    high = min(expected + margin, told["cost_at_most"] or math.inf) + cost if low is not None else None
+    """Tries that fail are expected to go on as they began: answers cost more by the same factor."""
+    cost, failed = spent.cost - before.cost, spent.failed_cost - before.failed_cost
+    factor = cost / (cost - failed) if cost > failed else 1.0
+    expected, margin, most = told["cost_expected"], told.get("cost_margin"), told["cost_at_most"]
     calls, of = spent.calls - before.calls, len(prepared.groups)
-    return Pilot(done, of, calls, cost, cost + expected if known else None, low, high, at_most)
+    at_most = None if most is None else cost + most
+    if expected is None or done == 0:
+        return Pilot(done, of, calls, cost, None, None, None, at_most)
+    middle, off = factor * expected, None if margin is None else factor * margin
+    low = None if off is None else cost + max(0.0, middle - off)
+    high = None if off is None else cost + middle + off
+    return Pilot(done, of, calls, cost, cost + middle, low, high, at_most)

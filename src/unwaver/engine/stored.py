@@ -76,7 +76,9 @@ _CASE = fields(
 _UNTIL = fields(
     {"bar": text, "alpha": number, "seed": whole, "requests": count, "saved": count, "cases": list_of(_CASE)}
 )
-_PRICE = fields({"model": text, "source": text}, {"prompt": maybe(number), "answer": maybe(number), "date": text})
+_PRICE = fields(
+    {"model": text, "source": text}, {**dict.fromkeys(("prompt", "answer", "cached"), maybe(number)), "date": text}
+)
 _RUN = fields(
     {"models": some(list_of(_MODEL)), "words": dict_of(list_of(text))},
     {
@@ -92,6 +94,10 @@ _RUN = fields(
         "asking": fields(
             {"began": text, "seconds": number, **dict.fromkeys(("calls", "tokens_in", "tokens_out"), count)},
             {"cost": maybe(number), "prices": list_of(_PRICE)},
+        ),
+        "pilot": fields(
+            {"groups": count, "of": count, "calls": count, "cost": number},
+            dict.fromkeys(("cost_of_all", "low", "high", "at_most"), maybe(number)),
         ),
         "spent": fields(
             {}, {"stopped": maybe(name), **dict.fromkeys(("calls", "tokens_in", "tokens_out"), count)}
