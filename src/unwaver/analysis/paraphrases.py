@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 from unwaver.analysis.trees import syntactic_distance
@@ -36,12 +36,17 @@ class Distances:
 
 def distances(groups: Sequence[Group], given: Annotations | None = None) -> list[Distances]:
     """For groups with an original and variants of it."""
+    return [_distances(relation, pairs, given or {}) for relation, pairs in pairs_by_relation(groups).items()]
+
+
+def pairs_by_relation(groups: Sequence[Group]) -> dict[str, list[tuple[Item, Item]]]:
+    """Each original with each of its variants, by suite/task/kind."""
     by_relation: dict[str, list[tuple[Item, Item]]] = {}
     for group in groups:
         original = next((item for item in group.items if item.role == "original"), None)
         pairs = [(original, item) for item in group.items if original is not None and item.role == "variant"]
         by_relation.setdefault(f"{group.suite}/{group.task}/{group.kind}", []).extend(pairs)
-    return [_distances(relation, pairs, given or {}) for relation, pairs in by_relation.items() if pairs]
+    return {relation: pairs for relation, pairs in by_relation.items() if pairs}
 
 
 def _distances(relation: str, pairs: Sequence[tuple[Item, Item]], given: Annotations) -> Distances:
@@ -100,3 +105,29 @@ def read_annotations(path: Path) -> Annotations:
             )
         found[str(row.cells["id"]), str(row.cells.get("field") or "")] = {"tree": tree, "vector": vector}
     return found
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many paraphrases problems have (Table 2 of ParaNLU); `deviation` is that of a sample (n − 1)."""
+
+    relation: str
+    originals: int
+    paraphrases: int
+    mean: float
+    deviation: float | None
+    least: int
+    most: int
+
+
+def sizes(groups: Sequence[Group]) -> list[Sizes]:
+    """By suite/task/kind, over groups with an original or a variant."""
+    counts: dict[str, list[int]] = {}
+    for group in groups:
+        if any(item.role in ("original", "variant") for item in group.items):
+            count = sum(item.role == "variant" for item in group.items)
+            counts.setdefault(f"{group.suite}/{group.task}/{group.kind}", []).append(count)
+    return [
+        Sizes(name, len(n), sum(n), fmean(n), stdev(n) if len(n) > 1 else None, min(n), max(n))
+        for name, n in counts.items()
+    ]

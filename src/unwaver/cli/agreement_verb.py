@@ -116,7 +116,7 @@ def validate_command(
     agreements = parse_agreements(agree or FREE)
     place = store or path.with_name(path.name + ".sqlite")
     speak = console(quiet=False)
-    consult = _asking(place, device, speak)
+    consult = asking(place, device, speak)
     told = {a.name: judged.compared(a, consult, speak) for a in agreements}
     values = {name: [mean_of_directions(several) for several in of_pairs] for name, of_pairs in told.items()}
     clusters = [pair.cluster for pair in judged.pairs]
@@ -147,7 +147,7 @@ def validate_command(
     _print(document, found, plot)
 
 
-def _asking(place: Path, device: str | None, speak: Speak) -> Consult:
+def asking(place: Path, device: str | None, speak: Speak) -> Consult:
     """Ask the model of an agreement. What it says is kept in the store at `place`: nothing is asked twice."""
 
     def consult(enquiry: Enquiry) -> Answers:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli import completion
-from unwaver.cli.options import DATA_DIR, FORCE, JSON, LIMIT, PATH, SEED, TEST
+from unwaver.cli.options import FORCE, JSON, PATH, SEED, TEST
 from unwaver.cli.printing import print_json
 from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import DataError, UsageError
@@ -36,7 +35,9 @@ _PLOT = option(
     ),
 )
 def command() -> None:
-    """Analyse scores, tables of answers and paraphrases. No model is asked.
+    """Analyse scores, tables of answers and paraphrases.
+
+    No model is asked, except by `entailment` and by `distance` with --agree or --scorer.
 
     PATHS are run folders, tables or logs, as for `unwaver score`.
     """
@@ -77,11 +78,11 @@ def pareto_command(
         raise UsageError(f"no model has both {accuracy} and {consistency}", hint="unwaver score PATH --json")
     header = ("relation", "model", accuracy, consistency, "least", "PVAP", "front")
     rows = [
-        (p.relation, p.model, _percent(p.accuracy), _percent(p.consistency), _percent(p.floor), _percent(p.share),
+        (p.relation, p.model, percent(p.accuracy), percent(p.consistency), percent(p.floor), percent(p.share),
          "yes" if p.front else "")
         for p in points
     ]  # fmt: skip
-    _emit({"points": [asdict(p) for p in points]}, header, rows, as_json)
+    emit({"points": [asdict(p) for p in points]}, header, rows, as_json)
     if plot is not None:
         from unwaver.reports.analysis_figures import pareto_figure
 
@@ -127,9 +128,9 @@ def series_command(
     header = ("relation", "size", "model", *(m for name in metrics for m in (name, "95 % interval")), "flags")
     rows = []
     for step in found:
-        cells = [c for name in metrics for c in _with_interval(*step.values.get(name, (None, None, None)))]
+        cells = [c for name in metrics for c in with_interval(*step.values.get(name, (None, None, None)))]
         rows.append((step.relation, f"{step.size:g}", step.model, *cells, ", ".join(step.flags)))
-    _emit({"steps": [asdict(step) for step in found]}, header, rows, as_json)
+    emit({"steps": [asdict(step) for step in found]}, header, rows, as_json)
     if plot is not None:
         from unwaver.reports.analysis_figures import series_figure
 
@@ -213,10 +214,10 @@ def split_command(
     shown = [(part, s) for part, s in found if s.metric in _SPLIT and s.value is not None]
     header = ("part", "relation", "model", "metric", "%", "95 % interval", "groups")
     rows = [
-        (part, f"{s.task}/{s.kind}", s.model, s.metric, *_with_interval(s.value, s.low, s.high), f"{s.counted:,}")
+        (part, f"{s.task}/{s.kind}", s.model, s.metric, *with_interval(s.value, s.low, s.high), f"{s.counted:,}")
         for part, s in shown
     ]
-    _emit({"scores": [{"part": p, **asdict(s), "flags": list(s.flags)} for p, s in found]}, header, rows, as_json)
+    emit({"scores": [{"part": p, **asdict(s), "flags": list(s.flags)} for p, s in found]}, header, rows, as_json)
 
 
 @verb("compare", within=command, examples=("unwaver analyse compare human.csv automatic.csv",))
@@ -254,62 +255,20 @@ def compare_command(
     rows = [
         (
             d.metric,
-            _percent(d.first),
-            _percent(d.second),
-            *_with_interval(d.difference, d.low, d.high),
+            percent(d.first),
+            percent(d.second),
+            *with_interval(d.difference, d.low, d.high),
             f"{d.groups:,}",
         )
         for d in found
     ]
-    _emit({"differences": [asdict(d) for d in found]}, header, rows, as_json)
+    emit({"differences": [asdict(d) for d in found]}, header, rows, as_json)
     if plot is not None:
         from unwaver.files import stem
         from unwaver.reports.analysis_figures import compare_figure
 
         names = stem(first) or str(first), stem(second) or str(second)
         _draw(compare_figure(found, names, accuracy, consistency), plot, as_json)
-
-
-# --- texts --------------------------------------------------------------------------------------------------
-
-
-@verb(
-    "distance",
-    within=command,
-    examples=(
-        "unwaver analyse distance sample/snli",
-        "unwaver analyse distance paranlu --data-dir DIR",
-    ),
-)
-@click.argument("suites", nargs=-1, required=True, shell_complete=completion.suites)
-@section(
-    "What to analyse",
-    DATA_DIR.but(type=PATH),
-    LIMIT,
-    option("--annotations", type=PATH, metavar="FILE", help="Rows with id, tree or vector, and field."),
-)
-@section("Output", JSON)
-def distance_command(
-    suites: tuple[str, ...], data_dir: Path | None, annotations: Path | None, limit: int | None, as_json: bool
-) -> None:
-    """Measure how far paraphrases are from their originals.
-
-    Distances are lexical, Jaccard and syntactic; similarity is that of embeddings.
-    SUITES are suites or files, as for `unwaver run`: paranlu/snli, a groups.jsonl, your own .csv.
-    """
-    from unwaver.analysis.paraphrases import distances, read_annotations
-    from unwaver.suites.select import select
-
-    groups = select(suites, {"data_dir": data_dir}, limit=limit).groups
-    found = distances(groups, read_annotations(annotations) if annotations else None)
-    if not found:
-        raise UsageError("no group has an original and a variant of it", hint="unwaver list suites")
-    header = ("relation", "paraphrases", "lexical", "jaccard", "syntactic", "similarity")
-    rows = [
-        (d.relation, f"{d.paraphrases:,}", *map(_percent, (d.lexical, d.jaccard, d.syntactic, d.similarity)))
-        for d in found
-    ]
-    _emit({"distances": [asdict(d) for d in found]}, header, rows, as_json)
 
 
 # --- choosing examples --------------------------------------------------------------------------------------
@@ -371,7 +330,7 @@ def aflite_command(embeddings: Path, as_json: bool, **options: Any) -> None:
         ("difficult", f"{len(sides.difficult):,}"),
         ("rounds", f"{len(sides.moved)}"),
     ]
-    _emit(document, ("side", "examples"), rows, as_json)
+    emit(document, ("side", "examples"), rows, as_json)
 
 
 @verb("draw", within=command, examples=("unwaver analyse draw examples.csv --count 20",))
@@ -420,7 +379,7 @@ def draw_command(table: Path, confidence: str, count: int, seed: int, as_json: b
         for n in round_robin(np.array(values), count, seed=seed)
     ]
     document = {"drawn": [{"row": int(n), "id": id, "confidence": float(c)} for n, id, c in rows]}
-    _emit(document, ("row", "id", "confidence"), rows, as_json)
+    emit(document, ("row", "id", "confidence"), rows, as_json)
 
 
 # --- in and out ---------------------------------------------------------------------------------------------
@@ -496,19 +455,17 @@ def _draw(spec: dict[str, Any], plot: Path, as_json: bool) -> None:
         click.echo(f"Figure: {plot}")
 
 
-def _percent(value: float | None) -> str:
-    from unwaver.reports.terminal import percent
+def percent(value: float | None) -> str:
+    from unwaver.reports import terminal
 
-    return percent(value)
-
-
-def _with_interval(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
-    return _percent(value), "–" if low is None or high is None else f"{_percent(low)} – {_percent(high)}"
+    return terminal.percent(value)
 
 
-def _emit(
-    document: Mapping[str, Any], header: Sequence[str], rows: Iterable[Sequence[str]], as_json: bool
-) -> None:
+def with_interval(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
+    return percent(value), "–" if low is None or high is None else f"{percent(low)} – {percent(high)}"
+
+
+def emit(document: Mapping[str, Any], header: Sequence[str], rows: Iterable[Sequence[str]], as_json: bool) -> None:
     if as_json:
         print_json({"version": 1, **document})
         return
@@ -517,3 +474,6 @@ def _emit(
     from unwaver.reports.terminal import print_rows
 
     print_rows([list(header), *map(list, rows)], Console(highlight=False))
+
+
+import unwaver.cli.analyse_texts  # noqa: E402, F401  its commands are subcommands of `analyse`

@@ -85,6 +85,13 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
         is_flag=True,
         help="Also ask the whole split that a set was made from, for its accuracy.",
     ),
+    option(
+        "--source",
+        type=click.Choice(["human", "automatic"]),
+        default=None,
+        help="ParaNLU: who wrote the paraphrases. [default: human]",
+    ),
+    option("--bank", type=click.Path(), metavar="FILE", help="ParaNLU: file of automatic paraphrases."),
     option("--corrected", is_flag=True, help="ParaNLU: also ask the full test set, and report corrected values."),
     option("--from", "from_file", type=PATH, metavar="FILE", help="Repeat the run described by a run.json."),
 )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # options that may name files; a run replaces none of them
 _INPUTS = (
     "suites", "models", "model_args", "template", "task", "review", "antonyms", "writer", "judges", "encoder",
-    "agree", "scorers", "writer_prompt",
+    "agree", "scorers", "writer_prompt", "bank",
 )  # fmt: skip
 
 
@@ -195,6 +195,10 @@ def choose(config: Config, console: Console) -> Chosen:
     selection = select(
         config.suites, _suite_options(config, console), limit=config.limit, sample=config.sample, seed=config.seed
     )
+    if config.source or config.bank:
+        from unwaver.suites.paranlu_automatic import check_source
+
+        check_source(config.source, config.bank, selection.groups)
     if config.corrected:
         from unwaver.suites.test_sets import with_test_sets
 
@@ -228,6 +232,8 @@ def _suite_options(config: Config, console: Console) -> dict[str, Any]:
         "encoder": config.encoder,
         "lang": config.lang,
         "antonyms": config.antonyms,
+        "source": config.source,
+        "bank": config.bank,
     }
 
 

@@ -51,9 +51,9 @@ def _check(rows: pl.DataFrame) -> None:
 
 
 def _files(rows: pl.DataFrame) -> Iterator[tuple[str, Any]]:
-    task, kind = str(rows["task"][0]), str(rows["kind"][0])
+    task = str(rows["task"][0])
     model = re.sub(r"[^\w.-]+", "-", str(rows["model"][0]))
-    source = "automatic" if "automatic" in kind else "human"
+    source = "automatic" if rows["item"].str.contains("/automatic/", literal=True).any() else "human"
     buckets = rows.filter(pl.col("role") != TEST)
     problems = {str(part["group"][0]): part for part in buckets.partition_by("group", maintain_order=True)}
     yield f"{task}_{source}_{model}.json", {_id(g, task): _problem(part, task) for g, part in problems.items()}

@@ -23,21 +23,40 @@ from unwaver.tasks import Task, task_named
 from unwaver.tasks.paranlu_names import TASKS as TASKS
 from unwaver.types import Group, Item, Role, Suite
 
+Problems = dict[str, list[dict[str, Any]]]
 Labelled = tuple[int, dict[str, str], tuple[str, ...]]  # number of the row, fields, right answer
 CASES = dict.fromkeys(TASKS, ("paraphrase",))
 PARAPHRASED = {"anli": ("hyp1", "hyp2"), "snli": ("update",), "atomic": ("update",), "social": ("update",)}
 
 
-def suite(data_dir: Path | None = None, *, fetch: bool = False, say: Callable[[str], None] | None = None) -> Suite:
+def suite(
+    data_dir: Path | None = None,
+    *,
+    fetch: bool = False,
+    say: Callable[[str], None] | None = None,
+    source: str = "human",
+    bank: str | None = None,
+    seed: int = 0,
+) -> Suite:
+    """`source` is "human", or "automatic": paraphrases of the file `bank`, or of DIR/paranlu."""
     files = library(data_dir, fetch=fetch, say=say)
 
     @lru_cache(maxsize=1)
-    def problems(task: str) -> dict[str, list[dict[str, Any]]]:
+    def human(task: str) -> Problems:
         return read_problems(files.find(f"paranlu/{task}_paraphrases_human"), task)
+
+    @lru_cache(maxsize=1)
+    def problems(task: str) -> Problems:
+        if source == "human":
+            return human(task)
+        from unwaver.suites.paranlu_automatic import automatic_problems
+
+        path = Path(bank) if bank else _first(files, (f"paranlu/{task}_paraphrases_automatic",))
+        return automatic_problems(path, human(task), PARAPHRASED[task], seed)
 
     def groups(task: str, kind: str) -> Iterator[Group]:
         check_case("paranlu", CASES, task, kind)
-        return (_group(task, id, paraphrases) for id, paraphrases in problems(task).items())
+        return (_group(task, id, paraphrases, source) for id, paraphrases in problems(task).items())
 
     def examples(task: str) -> Iterator[Item]:
         check_case("paranlu", CASES, task, "paraphrase")
@@ -45,7 +64,11 @@ def suite(data_dir: Path | None = None, *, fetch: bool = False, say: Callable[[s
 
     def notes(task: str, kind: str) -> list[str]:
         check_case("paranlu", CASES, task, kind)
-        return ["drawn evenly over the confidence of a RoBERTa model, so harder than the test set of the task"]
+        drawn = ["drawn evenly over the confidence of a RoBERTa model, so harder than the test set of the task"]
+        if source == "human":
+            return drawn
+        lost = len(human(task)) - len(problems(task))
+        return [*drawn, f"automatic paraphrases; {lost:,} of {len(human(task)):,} problems have none"]
 
     return Suite("paranlu", CASES, groups, examples, notes)
 
@@ -84,7 +107,7 @@ def _check(paraphrase: object, task: str, what: str, where: Where) -> None:
         raise where.error(f'{what}: "label" is {found}, expected {known[0]} or {known[1]}', "correct it")
 
 
-def _group(task: str, id: str, paraphrases: list[dict[str, Any]]) -> Group:
+def _group(task: str, id: str, paraphrases: list[dict[str, Any]], source: str = "human") -> Group:
     name = f"paranlu/{task}/paraphrase/{id}"
     form = task_named(TASKS[task])
     original = paraphrases[0]["original_example"]
@@ -93,7 +116,8 @@ def _group(task: str, id: str, paraphrases: list[dict[str, Any]]) -> Group:
     items = [_item(f"{name}/0", form, "original", fields, accepted)]
     for n, paraphrase in enumerate(paraphrases, 1):
         changed = {field: paraphrase[f"{field}_paraphrase"] for field in PARAPHRASED[task]}
-        items.append(_item(f"{name}/{n}", form, "variant", {**fields, **changed}, accepted))
+        number = f"{n}" if source == "human" else f"{source}/{n}"
+        items.append(_item(f"{name}/{number}", form, "variant", {**fields, **changed}, accepted))
     return Group(name, "paranlu", task, "paraphrase", "bucket", tuple(items), cluster=name)
 
 
