@@ -86,3 +86,20 @@ def as_options(config: Config | Mapping[str, Any]) -> dict[str, Any]:
 def is_masked(c: Config) -> bool:
     """Whether a secret was taken out of it, as in every run.json: it cannot be used again as it is."""
     return any(MASK in text for texts in named_models(c).values() for text in texts)
+
+
+_OPTIONS = {
+    "suites": "SUITES",
+    "models": "--model",
+    "model_args": "--model-arg",
+    "writer_args": "--writer-arg",
+    "labels": "--label",
+    "columns": "--column",
+    "judges": "--judge",
+    "scorers": "--scorer",
+}
+
+
+def option_of(name: str) -> str:
+    """The option that sets a field of Config: option_of("labels") -> "--label"."""
+    return _OPTIONS.get(name) or "--" + name.replace("_", "-")

@@ -78,9 +78,11 @@ def command(
     these. If each path has the same several models, unwaver compares model by model. Tests are McNemar's exact
     test or a permutation test by cluster, with Holm's correction over the whole table.
     """
+    from unwaver.engine.answer_options import check_answer_options
     from unwaver.logs.test_sets import shared_test_sets
     from unwaver.verdicts.paired_runs import compare, document, pairs_of, sides_of
 
+    check_answer_options(paths, **options)
     with shared_test_sets(options.pop("test")) as sets:
         pairs = pairs_of([sides_of(path, test=sets, **options) for path in paths])
     found = compare(pairs, metrics=metrics, common=common, allow_different=allow_different, alpha=alpha, seed=seed)

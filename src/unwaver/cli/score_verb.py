@@ -75,6 +75,8 @@ def command(
     result = score_loaded(found, weights, unreadable)
     if result.folder is not None:
         _write(result, result.folder)
+    if options["weights"] == "published" and not any("corrected" in score.metric for score in result):
+        click.echo("--weights has no effect: there are no corrected values, which need --test FILE", err=True)
     emit(result, as_json=as_json, quiet=quiet)
     if not result.is_complete:
         raise click.exceptions.Exit(3)

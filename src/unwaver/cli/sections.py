@@ -41,6 +41,11 @@ class Option(click.Option):
         super().__init__(*args, **settings)
         self.section = section
 
+    @property
+    def takes_one(self) -> bool:
+        """Whether it has one value; a flag may be there as often as one likes."""
+        return not (self.multiple or self.is_flag or self.count)
+
 
 def section(title: str, *options: Spec) -> Callable[[Any], Any]:
     """These options, under one title."""
@@ -77,6 +82,15 @@ class Verb(click.Command):
     """A command whose help shows examples first and options in sections."""
 
     examples: tuple[str, ...] = ()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, but an option of one value that is there twice is refused: click takes the last."""
+        with click.core.augment_usage_errors(ctx):  # so that the hint names this command
+            order = self.make_parser(ctx).parse_args(list(args))[2]
+        for each in order if not ctx.resilient_parsing else ():
+            if isinstance(each, Option) and each.takes_one and order.count(each) > 1:
+                raise click.UsageError(f"{each.opts[-1]} is there {order.count(each)} times, expected once", ctx)
+        return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_help_text(ctx, formatter)

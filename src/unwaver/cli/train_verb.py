@@ -151,6 +151,7 @@ def command(
     """
     from unwaver.errors import UsageError
     from unwaver.outputs import check_folder
+    from unwaver.train.belongs import check_options
     from unwaver.train.finetune import train
     from unwaver.train.setup import Setup, task_and_form
 
@@ -174,6 +175,7 @@ def command(
         (place, Setup(tasks=some, multi_task=multi_task, **_without(made, set(tasks) - set(some))))
         for place, some in units
     ]
+    check_options([setup for _, setup in setups])
     for place, _ in setups:
         check_folder(place, {"summary.json": "training"}, inputs=inputs_of("out"), force=force)
     for _, setup in setups:  # what is wrong is said before anything is trained

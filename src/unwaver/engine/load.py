@@ -81,6 +81,9 @@ def score(
     `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" scores answers that
     stopped at the token limit like any others.
     """
+    from unwaver.engine.answer_options import check_answer_options
+
+    check_answer_options(_paths(answers), review=review, agree=agree, **log_options)
     found = load(answers, cut=cut, review=review, agree=agree, **log_options)
     return score_loaded(found, weights, unreadable, seed)
 
@@ -225,6 +228,9 @@ def _agreements(agree: Sequence[str], config: Config, groups: Sequence[Group], p
     from unwaver.agree.comparison import check_same_question, chosen
 
     found = chosen(agree or config.agree, groups)
+    if agree and not found:
+        hint = "leave --agree out"
+        raise UsageError("--agree has no effect: no answer of this run is free text", file=place, hint=hint)
     for agreement in found:
         check_same_question(agreement, config.agree, place)
     return found

@@ -173,7 +173,12 @@ def prepare_asking(config: Config, console: Console | None, models: Sequence[str
     for respondent in panel.certifiers:
         respondent.option = f"{option_of(respondent.known_as, config.judges)}{respondent.known_as},"
     panel.plan(_in_order(config, chosen.groups))
-    return Prepared(config, speak, chosen, renderer, panel, writer)
+    prepared = Prepared(config, speak, chosen, renderer, panel, writer)
+    if config != Config(config.suites, config.models):
+        from unwaver.engine.no_effect import tell
+
+        tell(prepared)
+    return prepared
 
 
 def check_place(config: Config) -> None:

@@ -13,7 +13,6 @@ from unwaver.asking.ask import Asker
 from unwaver.asking.consult import Consult, Enquiry, planned, put, written
 from unwaver.asking.failures import as_records
 from unwaver.asking.panel import Answers
-from unwaver.asking.repeats import repeats_note
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
@@ -58,7 +57,6 @@ def go(config: Config, console: Console | None = None, models: Sequence[str | Mo
     """All three steps: `prepare` plans the requests, `ask` sends them, `rated` and `scored` score the answers."""
     prepared = prepare(config, console, models)
     with closing(prepared):
-        _warn(prepared)
         if prepared.opened or prepared.panel.certifiers or prepared.writer:
             from unwaver.engine.reached import reach
 
@@ -199,18 +197,3 @@ def _sharing(prepared: Prepared, asker: Asker, shared: Store) -> Iterator[Asker]
         capped = prepared.budget.max_cost is not None
         ledger = opened.enter_context(sharing(shared, claims.worker)) if capped else None
         yield replace(asker, claims=claims, ledger=ledger)
-
-
-def _warn(prepared: Prepared) -> None:
-    config, say = prepared.config, prepared.console.say
-    options = (("--template", config.template), ("--shots", config.shots), ("--system", config.system))
-    prompting = [option for option, given in options if given]
-    if config.agree and not prepared.agreements:
-        say("--agree has no effect: all items have labels to choose from, so no answer is free text")
-    if config.compare_questions and not any(agreement.model for agreement in prepared.agreements):
-        say("--compare-questions has no effect: no agreement asks a model")
-    for model in prepared.models:
-        if prompting and "prompt" not in model.reads:
-            say(f"{model.name} does not read prompts: {', '.join(prompting)} has no effect on it")
-        if config.replicates > 1 and (note := repeats_note(prepared.groups, model, config.replicates)):
-            say(f"{model.name}: {note}")

@@ -35,8 +35,10 @@ class Source:
 
 def read_sources(paths: Sequence[Path], *, cut: CutMode | None = None, **log_options: Any) -> list[Source]:
     """Run folders one by one; logs of one tool together."""
+    from unwaver.engine.answer_options import check_answer_options
     from unwaver.engine.load import run_folder
 
+    check_answer_options(paths, **log_options)
     places = {path: run_folder([path], log_options.get("format") or "auto") for path in paths}
     logs = [path for path in places if places[path] is None]
     found = [_of_folder(place, cut) for place in places.values() if place is not None]

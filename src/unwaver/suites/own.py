@@ -8,10 +8,13 @@ Two columns are enough. What cannot be told without gold labels is said in the n
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from unwaver.console import silent
 from unwaver.files import Row, Where, read_rows, shown, stem
 from unwaver.groups.clusters import with_clusters
 from unwaver.groups.from_json import group_from_json
@@ -23,6 +26,8 @@ from unwaver.tasks.remembered import remembered
 from unwaver.types import Group, Item, Suite
 
 Placed = tuple[Group, Where]
+NEAR = 0.7  # how much a name is like that of a built-in task before it may be a slip
+_FILE = re.compile(r"/|\.(ya?ml|json|txt|tml)$")  # of a task, which is not one of ours
 
 
 def suite(
@@ -33,6 +38,7 @@ def suite(
     columns: Mapping[str, str | Sequence[str]] | None = None,
     labels: Sequence[str] | None = None,
     quoting: bool = True,
+    say: Callable[[str], None] = silent,
 ) -> Suite:
     """`task` and `kind` are for rows that name none. `columns` says which column is the original, variant, gold,
     variant_gold, kind, task, id, choices or tag, where the names do not tell: {"original": "q", "variant": "q2"}.
@@ -50,6 +56,8 @@ def suite(
     name = suites.pop() if len(suites) == 1 else stem(path)
     _check_ids(placed)
     own_tasks = _own_tasks(placed, tasks)
+    for made in set(own_tasks) - set(tasks):
+        _tell_near_miss(made, say)
     cases = _by_case([group for group, _ in placed])
 
     def groups(task: str, kind: str) -> Iterator[Group]:
@@ -71,9 +79,20 @@ def suite(
 def _known_tasks(task: str | None) -> tuple[Mapping[str, Task], str | None]:
     """The tasks that are known, with the one in a file of the user's (--task my.toml), and its name."""
     if task is None or ".toml" not in task:
+        if task and task not in known() and (Path(task).is_file() or _FILE.search(task)):
+            open_task(task)  # says what a task of one's own is
         return known(), task
     chosen = open_task(task)
     return ChainMap({chosen.name: chosen}, known()), chosen.name  # type: ignore[arg-type]
+
+
+def _tell_near_miss(name: str, say: Callable[[str], None]) -> None:
+    """A name that nobody has defined is a task of the user's own; one much like a built-in task may be a slip."""
+    if meant := difflib.get_close_matches(name.lower(), list(known()), n=1, cutoff=NEAR):
+        say(
+            f"{name} is not a built-in task: unwaver asks the texts as they are, without a prompt of its own. "
+            f"Did you mean {meant[0]}?"
+        )
 
 
 def _by_case(groups: Iterable[Group]) -> dict[tuple[str, str], list[Group]]:

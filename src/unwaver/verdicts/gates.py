@@ -51,7 +51,14 @@ def gate(
     `run` and `baseline` are a run folder, a table or a log, or the result of unwaver.run. `bars` is a list of
     texts or Bar objects, or the path of a bars file. Other options are those of unwaver.score.
     """
+    from unwaver.engine.answer_options import check_answer_options
+
     placed, of_file = bars_from(bars)
+    check_answer_options([_path(each) for each in (run, baseline) if each is not None], **options)
+    if common and baseline is None:
+        raise UsageError(
+            "--common has no effect without --baseline", hint="leave --common out, or add --baseline RUN"
+        )
     level = alpha if alpha is not None else ALPHA if of_file is None else of_file
     sides = sides_of(_path(run), **options)
     others = [] if baseline is None else sides_of(_path(baseline), **options)
