@@ -223,7 +223,7 @@ def _read_all(names: Mapping[str, str]) -> _Declared:
     found: dict[str, Meaning] = {}
     silent = []
     for name in names:
-        own = _of_entry(name)
+        own = of_entry(name)
         if not own:
             silent.append(name)
         found |= {meaning.name: meaning for meaning in own}
@@ -232,7 +232,7 @@ def _read_all(names: Mapping[str, str]) -> _Declared:
     return _Declared(names, found, tuple(silent), tuple(families), {})
 
 
-def _of_entry(name: str) -> Sequence[Meaning]:
+def of_entry(name: str) -> Sequence[Meaning]:
     """The declarations of one catalogue entry; an error in a plug-in names the plug-in."""
     own = registry.beside("metrics", name, "MEANINGS") or ()
     if isinstance(own, str):

@@ -199,3 +199,39 @@ def test_every_option_is_described() -> None:
     for command in (*analyse.commands.values(), bow):
         for option in {o for p in command.params for o in p.opts if o.startswith("--")}:
             assert option in text, f"{command.name} {option}"
+
+
+# --- nothing measured ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["compare t.csv t.csv", "series 1=t.csv", "compare one.csv one.csv", "split one.csv --by topic"],
+)
+def test_nothing_measured_is_an_error_and_not_an_empty_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    from unwaver.cli.main import cli
+    from unwaver.errors import DataError
+
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("group,kind,role,label,gold\na,semantic,original,x,x\na,semantic,variant,y,x\n")
+    Path("one.csv").write_text(
+        "group,kind,expect,role,label,status,topic\na,own,bucket,variant,,failed,u\na,own,bucket,variant,,failed,u\n"
+    )
+    for options in ([], ["--json"]):
+        with pytest.raises(DataError, match="nothing was measured") as e:
+            cli.main(["analyse", *command.split(), *options], standalone_mode=False)
+        assert "unwaver score" in str(e.value.hint)
+
+
+def test_a_split_of_pairs_shows_their_main_metric(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from unwaver.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    rows = ["a,semantic,original,x,x,easy", "a,semantic,variant,y,x,easy"]
+    Path("t.csv").write_text("\n".join(["group,kind,role,label,gold,level", *rows]))
+    cli.main(["analyse", "split", "t.csv", "--by", "level"], standalone_mode=False)
+    assert "tau" in capsys.readouterr().out

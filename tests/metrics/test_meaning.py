@@ -457,3 +457,13 @@ def test_a_built_in_name_cannot_be_taken(installed: object) -> None:
     found = meaning_of("tau")
     assert found is not None
     assert found.title == "inconsistency"
+
+
+def test_a_metric_whose_name_is_not_that_of_its_declaration_is_said(installed: object) -> None:
+    text = PLUG_IN.replace('Meaning("steady"', 'Meaning("stedy"').replace(
+        'Meaning(\n        "steady"', 'Meaning(\n        "stedy"'
+    )
+    assert text != PLUG_IN
+    installed(text, "misspelt_metrics")  # type: ignore[operator]
+    with pytest.warns(UserWarning, match="the metric 'steady' of .* is not declared: MEANINGS has stedy"):
+        asked()

@@ -125,6 +125,8 @@ def series_command(
     for size, scores in zip(sizes, _all_scores(paths, test), strict=True):
         models.setdefault(size, []).extend(scores)
     found = series(models, metrics)
+    values = [value for step in found for value, *_ in step.values.values() if value is not None]
+    _check_measured(values, f"no model has {' or '.join(metrics)}")
     header = ("relation", "size", "model", *(m for name in metrics for m in (name, "95 % interval")), "flags")
     rows = []
     for step in found:
@@ -211,7 +213,8 @@ def split_command(
         for part, scores in split_scores(table, parts, seed=seed, recounted=weights == "recounted").items()
         for s in scores
     ]
-    shown = [(part, s) for part, s in found if s.metric in _SPLIT and s.value is not None]
+    shown = [(part, s) for part, s in found if s.metric in _SPLIT and s.value is not None] or _leading(found)
+    _check_measured(shown, f"no group has {', '.join(_SPLIT[:5])}")
     header = ("part", "relation", "model", "metric", "%", "95 % interval", "groups")
     rows = [
         (part, f"{s.task}/{s.kind}", s.model, s.metric, *with_interval(s.value, s.low, s.high), f"{s.counted:,}")
@@ -251,6 +254,7 @@ def compare_command(
 
     _check_plot(plot, force)
     found = compare_tables(*_tables([first, second], test, one_model=True), seed=seed)
+    _check_measured(found, "no problem has a value of P_C or of accuracy in both tables")
     header = ("metric", "first", "second", "difference", "95 % interval", "groups")
     rows = [
         (
@@ -399,6 +403,24 @@ def _scores(path: Path) -> list[Score]:
     document = path / "scores.json" if path.is_dir() else path
     written = document.name == "scores.json" or re.match(_WRITTEN, head(document))
     return read_scores(document) if written and document.is_file() else list(score(path))
+
+
+def _leading(found: Sequence[tuple[str, Score]]) -> list[tuple[str, Score]]:
+    """The main metric of each relation, where groups are no buckets of paraphrases."""
+    from unwaver.meaning import block_key, leading_of
+
+    blocks: dict[Any, list[Score]] = {}
+    for part, s in found:
+        blocks.setdefault((part, block_key(s)), []).append(s)
+    leading = [(part, leading_of(block)) for (part, _), block in blocks.items()]
+    return [(part, s) for part, s in leading if s.value is not None]
+
+
+def _check_measured(found: Sequence[object], why: str) -> None:
+    """Nothing measured is an error, never an empty table."""
+    if not found:
+        hint = "unwaver score PATH shows what these answers measure, and --json all metrics"
+        raise DataError(f"nothing was measured: {why}", hint=hint)
 
 
 def _told_apart(scores: Mapping[str, Sequence[Score]]) -> list[Score]:

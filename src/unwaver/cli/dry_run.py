@@ -59,7 +59,8 @@ def print_plan(plan: Sequence[Mapping[str, Any]], as_json: bool, more: Mapping[s
         _say_price(entry["price"])
         _say_cost(entry, entry["price"] is not None)
         if entry["groups_file"]:
-            click.echo(f"  written: {entry['groups_file']}")
+            kept = "" if entry["groups_written"] else " (of the run in this folder, unchanged)"
+            click.echo(f"  {'groups' if kept else 'written'}: {entry['groups_file']}{kept}")
     if len(plan) > 1 and has_prices:
         click.echo("all together:")
         if unknown := [str(e["model"]) for e in plan if e["price"] is None and e["cost_at_most"] is None]:

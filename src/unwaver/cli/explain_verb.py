@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from typing import Any
 
 import click
 
+from unwaver import registry
 from unwaver.cli import completion
 from unwaver.cli.options import JSON
 from unwaver.cli.printing import print_json
@@ -14,7 +16,7 @@ from unwaver.cli.sections import section, verb
 from unwaver.errors import UsageError
 
 _BETTER = {"low": "lower values", "high": "higher values", "": "neither lower nor higher values"}
-_WIDTH = 100
+_WIDTH = 100  # where the terminal does not say
 
 
 @verb("explain", examples=("unwaver explain tau", "unwaver explain P_C Cons_rouge1", "unwaver explain"))
@@ -23,25 +25,43 @@ _WIDTH = 100
 def command(metrics: tuple[str, ...], as_json: bool) -> None:
     """Explain metrics: what they measure, formula, chance value, paper.
 
-    METRIC is a name as in a table or in scores.json. Without one, all metrics are listed with their titles.
+    METRIC is a name as in a table or in scores.json. Without one, all metrics are listed with their titles. For a
+    family of metrics, such as violation in `unwaver list metrics`, its metrics are listed.
     """
     from unwaver.meaning import is_known, meanings, suggestion
 
+    named, families = [], False
     for name in metrics:
-        if not is_known(name):
-            near = suggestion(name)
+        if found := _family(name) if not is_known(name) else []:
+            named, families = [*named, *found], True
+        elif not is_known(name):
+            near = suggestion(name, also=registry.names("metrics"))
             hint = f"{near} " * near.startswith("did") + "unwaver explain lists every metric"
             raise UsageError(f"unknown metric {name!r}", hint=hint)
-    explained = [_facts(name) for name in metrics or [meaning.name for meaning in meanings()]]
+        else:
+            named.append(name)
+    explained = [_facts(name) for name in named or [meaning.name for meaning in meanings()]]
     if as_json:
         print_json({"version": 1, "metrics": explained})
-    elif metrics:
+    elif metrics and not families:
         click.echo("\n\n".join(_page(facts) for facts in explained))
     else:
         wide = max(len(facts["name"]) for facts in explained)
         for facts in explained:
             click.echo(f"{facts['name']:<{wide}}  {facts['title']}")
         click.echo("unwaver explain METRIC shows what a metric measures, its formula and its paper")
+
+
+def _family(name: str) -> list[str]:
+    """The metrics of a family: those that its file declares."""
+    from unwaver.meaning import of_entry
+
+    if name not in registry.names("metrics"):
+        return []
+    if not (found := [meaning.name for meaning in of_entry(name)]):
+        hint = "its package has no MEANINGS for it: see docs/extending.md"
+        raise UsageError(f"the metrics of {name} are not declared, so there is nothing to explain", hint=hint)
+    return found
 
 
 def _facts(name: str) -> dict[str, Any]:
@@ -83,7 +103,6 @@ def _better(name: str) -> str:
 
 def _values(name: str) -> dict[str, str]:
     """What the catalogue says about the parts of a name: Cons_rouge1 -> {"rouge1": "ROUGE-1 F …"}."""
-    from unwaver import registry
     from unwaver.about_names import about_name
     from unwaver.catalog import SECTIONS
     from unwaver.meaning import family_of
@@ -110,16 +129,17 @@ def _page(facts: dict[str, Any]) -> str:
     }
     shown = {name: text for name, text in lines.items() if text}
     wide = max(map(len, shown)) + 2
+    width = max(shutil.get_terminal_size((_WIDTH, 24)).columns, wide + 20)
     return "\n".join(
         [
             f"{facts['title']} ({facts['name']})",
             "",
-            *textwrap.wrap(facts["says"], _WIDTH),
+            *textwrap.wrap(facts["says"], width),
             "",
-            *(line for name, text in shown.items() for line in _folded(f"{name:<{wide}}", text)),
+            *(line for name, text in shown.items() for line in _folded(f"{name:<{wide}}", text, width)),
         ]
     )
 
 
-def _folded(start: str, text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent=start, subsequent_indent=" " * len(start)) or [start]
+def _folded(start: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=start, subsequent_indent=" " * len(start)) or [start]

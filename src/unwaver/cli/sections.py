@@ -41,11 +41,6 @@ class Option(click.Option):
         super().__init__(*args, **settings)
         self.section = section
 
-    @property
-    def takes_one(self) -> bool:
-        """Whether it has one value; a flag may be there as often as one likes."""
-        return not (self.multiple or self.is_flag or self.count)
-
 
 def section(title: str, *options: Spec) -> Callable[[Any], Any]:
     """These options, under one title."""
@@ -84,12 +79,14 @@ class Verb(click.Command):
     examples: tuple[str, ...] = ()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, but an option of one value that is there twice is refused: click takes the last."""
+        """As click does, but what is there twice or empty is looked at: see unwaver.cli.given."""
         with click.core.augment_usage_errors(ctx):  # so that the hint names this command
-            order = self.make_parser(ctx).parse_args(list(args))[2]
-        for each in order if not ctx.resilient_parsing else ():
-            if isinstance(each, Option) and each.takes_one and order.count(each) > 1:
-                raise click.UsageError(f"{each.opts[-1]} is there {order.count(each)} times, expected once", ctx)
+            given, _, order = self.make_parser(ctx).parse_args(list(args))
+        odd = len(set(order)) < len(order) or any(not text.rstrip("= ") or text.endswith("=") for text in args)
+        if odd and not ctx.resilient_parsing:
+            from unwaver.cli.given import check_given
+
+            check_given(ctx, given, order)
         return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -50,13 +50,11 @@ def open_folder(folder: Path, config: Config) -> Path:
         from unwaver.engine.came_back import is_continued
         from unwaver.engine.stored import read_run
 
-        found = read_run(folder)
-        if found.get("id") != config.id and not is_continued(found, config):
-            raise UsageError(
-                "this folder holds a different run, with other suites, models or settings",
-                file=folder,
-                hint="choose another --out, or omit it: unwaver then chooses the folder",
-            )
+        record = read_run(folder)
+        if record.get("id") != config.id and not is_continued(record, config):
+            from unwaver.engine.other_run import other_run
+
+            raise other_run(folder, record, config)
     return folder
 
 

@@ -152,14 +152,14 @@ def dry_run(config: Config, console: Console | None = None) -> list[dict[str, An
     if not config.models:
         check_place(config)
         chosen = choose(config, console or Console())
-        written = _shown_groups(config, chosen.groups, Renderer(chosen.selection, config)) if config.out else None
+        written = _shown_groups(config, chosen.groups, Renderer(chosen.selection, config))
         asked = sum(len(group.items) for group in chosen.groups) * config.replicates
         entry: dict[str, Any] = {"model": "(no model)", "groups": len(chosen.groups), "requests": asked}
         unknown = dict.fromkeys(("unique_requests", "already_answered", "tokens", "price", *COSTS))
-        return [{**entry, **unknown, "estimated": [], "groups_file": written}]
+        return [{**entry, **unknown, "estimated": [], **written}]
     with closing(prepare(config, console)) as prepared:
-        written = _shown_groups(config, prepared.groups, prepared.renderer) if config.out else None
-        return [{**entry, "groups_file": written} for entry in forecast(prepared)]
+        written = _shown_groups(config, prepared.groups, prepared.renderer)
+        return [{**entry, **written} for entry in forecast(prepared)]
 
 
 def dry_build(config: Config, console: Console | None = None) -> list[dict[str, Any]]:
@@ -167,16 +167,22 @@ def dry_build(config: Config, console: Console | None = None) -> list[dict[str, 
     from unwaver.engine.prepare import prepare_asking
 
     with closing(prepare_asking(config, console, ())) as prepared:
-        return [{**entry, "groups_file": None} for entry in forecast(prepared)]
+        return [{**entry, **NOT_WRITTEN} for entry in forecast(prepared)]
 
 
-def _shown_groups(config: Config, groups: Sequence[Group], renderer: Renderer) -> str:
+NOT_WRITTEN: Mapping[str, Any] = {"groups_file": None, "groups_written": False}
+
+
+def _shown_groups(config: Config, groups: Sequence[Group], renderer: Renderer) -> Mapping[str, Any]:
     """Write groups.jsonl for others to answer; that of a finished run stays, with what its writer wrote."""
-    place = folder.open_folder(Path(config.out or ""), config)
-    if not (place / folder.RUN).exists():
+    if not config.out:
+        return NOT_WRITTEN
+    place = folder.open_folder(Path(config.out), config)
+    is_new = not (place / folder.RUN).exists()
+    if is_new:
         with at_work(place):
             folder.write_groups(place, groups, renderer.own_tasks, renderer.shown)
-    return str(place / folder.GROUPS)
+    return {"groups_file": str(place / folder.GROUPS), "groups_written": is_new}
 
 
 def forecast(prepared: Prepared, pilot: Set[str] | None = None) -> list[dict[str, Any]]:

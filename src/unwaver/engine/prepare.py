@@ -6,7 +6,6 @@ sends no request and writes no file, so errors are reported before they cost any
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -87,15 +86,13 @@ class Prepared:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the models under test; two equal names get the --model option: "gpt (openai/gpt)"."""
-        names = [model.name for model in self.models]
-        methods = [self.method_of(model) for model in self.models]
-        alike = Counter(zip(names, methods, strict=True))
-        specs = [spec for spec in self.config.models for _ in self.config.decode or ("",)]
-        return [
-            f"{name} ({spec})" if alike[name, method] > 1 else name
-            for name, method, spec in zip(names, methods, specs, strict=True)
-        ]
+        """Names of the models under test; where two would be headed alike, see unwaver.engine.headings."""
+        heads = [(model.name, self.method_of(model)) for model in self.models]
+        if len(set(heads)) == len(heads):
+            return [name for name, _ in heads]
+        from unwaver.engine.headings import told_apart
+
+        return told_apart(heads, [spec for spec in self.config.models for _ in self.config.decode or ("",)])
 
     def method_of(self, model: Model) -> str:
         """How a model answers, as shown to the user: "logprob, 4-shot"."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import get_args
@@ -9,7 +10,7 @@ from typing import get_args
 import numpy as np
 
 from unwaver import registry
-from unwaver.meaning import Better
+from unwaver.meaning import Better, family_of, of_entry
 from unwaver.metrics.block import Block, Metric
 from unwaver.stats import Floats
 
@@ -24,7 +25,20 @@ def metrics_of(name: str, block: Block) -> list[Metric]:
         if metric.better not in get_args(Better):
             why = f'gave a Metric with better={metric.better!r}, expected "low", "high" or ""'
             raise registry.broken("metrics", name, why)
+    _tell_undeclared(name, [metric.name for metric in found])
     return [replace(metric, values=_aligned(name, metric)) for metric in found]
+
+
+def _tell_undeclared(entry: str, given: Iterable[str]) -> None:
+    """A package that declares its metrics, but not this one, has probably written one of the names wrong."""
+    declared = [meaning.name for meaning in of_entry(entry)]
+    for metric in given if declared else ():
+        if family_of(metric) is None:
+            warnings.warn(
+                f"the metric {metric!r} of {entry!r} is not declared: MEANINGS has {', '.join(declared)}. It has "
+                "no title and no chance value, and leads no table: write the same name in both",
+                stacklevel=2,
+            )
 
 
 def _aligned(name: str, metric: Metric) -> Callable[[Block], Floats]:

@@ -22,6 +22,7 @@ import numpy as np
 from unwaver import checked
 from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, shown, whole
+from unwaver.models.absolute import absolute_hint
 from unwaver.models.arrays import NUMBERS, read_arrays
 from unwaver.stats.linear import Linear, fit
 from unwaver.stats.sampling import training_shares
@@ -79,7 +80,7 @@ _ABOUT = checked.fields(
 
 def open_model(name: str) -> Bow:
     place = Path(name)
-    hint = "make one with unwaver bow"
+    hint = absolute_hint("bow", name, "make one with unwaver bow")
     try:
         about = read_json(place / "model.json")
         if isinstance(about, dict) and about.get("version", VERSION) != VERSION:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unwaver.errors import ModelError
+from unwaver.models.absolute import absolute_hint
 from unwaver.models.hf_common import (
     check_vocabulary,
     folder_errors,
@@ -36,6 +37,7 @@ class Encoder:
     def __init__(self, name: str, device: str | None, hint: str):
         folder = Path(name).expanduser()
         if not folder.is_dir():
+            hint = absolute_hint("embedding", name, hint)
             raise ModelError(f"there is no model folder {name}", hint=hint)
         self.config = read_config(folder)
         self.changes: dict[str, Any] = {}

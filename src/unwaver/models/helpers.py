@@ -29,11 +29,21 @@ def open_consulted(
 
 def open_writer(config: Config, settings: Mapping[str, object]) -> Model:
     """The model that writes paraphrases; `settings` hold where neither its name nor --writer-arg says anything."""
+    _check_writer(config.writer or "")
     found = find_model(config.writer or "", "--writer ")
     general = {"method": "generate", "device": config.device, "seed": config.seed}
     own = bind(found.make, config.writer_args, found.spec, "--writer-arg ")
     known = registry.accepted(found.make, {**general, **settings})
     return _opened(found.make, found.name, {**known, **own, **found.options}, "--writer-arg ")
+
+
+def _check_writer(writer: str) -> None:
+    """What is not the name of a model was perhaps meant to be one of the two writers that are not models."""
+    provider, known = writer.partition("/")[0], registry.names("models")
+    if provider not in known:
+        meant = near(provider, [*known, "rules", "bank"])
+        hint = f"{meant} A writer is rules, bank/FILE or a model: hf/PATH, openai/NAME"
+        raise UsageError(f"--writer {writer}: unknown writer", hint=hint)
 
 
 def _opened(make: Callable[..., Model], name: str, settings: Mapping[str, object], written: str) -> Model:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from unwaver.errors import ModelError, UsageError
+from unwaver.models.absolute import absolute_hint
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
 from unwaver.models.pretrained import pretrained
 from unwaver.models.trained import read_trained
@@ -93,6 +94,9 @@ def found(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str
         # trained here, all are called seed0, seed1 …
         shown = whole.name if read_trained(folder) is None else f"{whole.parent.name}/{whole.name}"
         return str(folder), read_config(folder), folder_identity(folder), shown
+    check = "check the path; a hub id is owner/name"
+    if (hint := absolute_hint("hf", name, check)) != check:
+        raise ModelError(f"there is no model folder {name}", hint=hint)
     path, config = find_model(name, revision, trust_remote_code)
     return path, config, f"hub:{name}@{config.get('_commit_hash') or revision or 'main'}", name
 

@@ -24,6 +24,7 @@ from typing import Any
 
 from unwaver.answers.labels import match_label
 from unwaver.errors import DataError
+from unwaver.models.absolute import absolute_hint
 from unwaver.types import Answer, Batch, Request
 from unwaver.unpack import TooMuch, gunzipped
 
@@ -139,7 +140,8 @@ def _bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise DataError("no such file", hint="predictions/FILE takes the path of a file", file=path) from None
+        hint = absolute_hint("predictions", str(path), "predictions/FILE takes the path of a file")
+        raise DataError("no such file", hint=hint, file=path) from None
     except OSError as e:
         raise DataError(f"the file cannot be read: {e.strerror}", file=path) from None
 

@@ -14,6 +14,7 @@ from unwaver.files import read_toml
 EVERYWHERE = "*"
 _WAYS: tuple[Way, ...] = ("max", "min", "max_drop")
 _BARS = "bars"
+_TOP = (_BARS, "alpha")  # what may stand outside of a table
 _EXAMPLE = 'bars = ["tau<=0.10"]'
 
 
@@ -87,6 +88,8 @@ def read_bars(path: Path) -> tuple[list[PlacedBar], float | None]:
             continue
         if not isinstance(table, dict):
             hint = f'put it below a table: ["{EVERYWHERE}"] is for everything'
+            if (meant := near(where, _TOP)).startswith("did"):
+                hint = f"{meant} For example {_EXAMPLE}"
             raise DataError(f'"{where}" is outside of a table', file=path, hint=hint)
         if where.count("/") > 2:
             raise DataError(f'["{where}"] is more than suite/task/kind', file=path, hint="leave the rest out")

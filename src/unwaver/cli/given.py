@@ -1,0 +1,32 @@
+"""What a command line must not hold: an option of one value twice (click takes the last), and empty values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+MAY_BE_EMPTY = ("system",)  # an empty system message is one
+
+
+def check_given(ctx: click.Context, given: Mapping[str, Any], order: Sequence[click.Parameter]) -> None:
+    """`given` are the texts by parameter, `order` the parameters as they were typed."""
+    for each in order:
+        is_one = isinstance(each, click.Option) and not (each.multiple or each.is_flag)
+        if is_one and order.count(each) > 1:
+            raise click.UsageError(f"{each.opts[-1]} is there {order.count(each)} times, expected once", ctx)
+    for each in ctx.command.params:
+        texts = given.get(each.name or "")
+        for text in texts if isinstance(texts, list | tuple) else [texts]:
+            if isinstance(text, str) and not text.strip() and each.name not in MAY_BE_EMPTY:
+                raise _empty(each, ctx)
+
+
+def _empty(each: click.Parameter, ctx: click.Context) -> click.UsageError:
+    is_option = isinstance(each, click.Option)
+    what = each.opts[-1] if is_option else (each.metavar or each.name or "").strip("[].…").upper()
+    or_none = f", or leave {what} out" if is_option and not each.required else ""
+    return click.UsageError(
+        f"{what} is empty, expected a value: a variable of the shell may not be set. Give a value{or_none}", ctx
+    )
