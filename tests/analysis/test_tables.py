@@ -235,3 +235,24 @@ def test_a_split_of_pairs_shows_their_main_metric(
     Path("t.csv").write_text("\n".join(["group,kind,role,label,gold,level", *rows]))
     cli.main(["analyse", "split", "t.csv", "--by", "level"], standalone_mode=False)
     assert "tau" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("size", ["1M", "10k", "1,000", "0.5", "10%", "7B", "1e3"])
+def test_sizes_of_a_series_as_people_write_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], size: str
+) -> None:
+    from unwaver.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{g},{v},x,x" for g in ("a", "b") for v in (1, 2)]
+    Path("t.csv").write_text("\n".join(["bucket,variant,answer,gold", *rows]))
+    cli.main(["analyse", "series", f"{size}=t.csv"], standalone_mode=False)
+    assert f" {size} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("size", ["x", "nan", "inf", "", "1Q", "-1"])
+def test_what_is_not_a_size(size: str) -> None:
+    from unwaver.cli.analyse_verb import _step
+
+    with pytest.raises(UsageError, match="expected SIZE=PATH"):
+        _step(f"{size}=t.csv")

@@ -53,7 +53,7 @@ def test_markdown() -> None:
 def test_latex() -> None:
     text = latex([source(ROWS)])
     assert (
-        r"own/own/negational & a\_b|c* (table) & tau $\downarrow$ & 66.7 & 9.4 -- 99.2 & 66.7 & 66.7 & 3 & 0 & 1 \\"
+        r"own/own/negational & a\_b|c* (table) & $\tau$ $\downarrow$ & 66.7 & 9.4 -- 99.2 & 66.7 & 66.7 & 3 & 0 & 1 \\"
         in text
     )
     assert text.startswith(r"\begin{tabular}{lllrrrrrrr}")
@@ -172,3 +172,47 @@ def test_packed_is_letters_only() -> None:
 def test_a_missing_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(unwaver.UnwaverError, match="no such file"):
         read_sources([tmp_path / "nothing"])
+
+
+def test_latex_has_symbols_and_tasks_by_relations(tmp_path: Path) -> None:
+    unwaver.run(["sample/snli", "sample/rte", "sample/mnli"], "fake/random", out=str(tmp_path / "run"), limit=2)
+    (found,) = read_sources([tmp_path / "run"])
+    first, second = latex([found]).split("\n\n")
+    assert r"& $\tau$ $\downarrow$ &" in first
+    assert r"& $C_R$ $\uparrow$ &" in first
+    assert "tau $" not in first.replace(r"\tau$ $", "")
+    header = second.splitlines()[3]
+    assert header.startswith(r"task & semantic ($\tau$ $\downarrow$) & negational")
+    assert [line.split(" & ")[0] for line in second.splitlines()[5:8]] == ["snli", "rte", "mnli"]
+    value = found.result.find("tau", task="rte", kind="semantic").value
+    assert value is not None
+    assert f"rte & {100 * value:.1f} &" in second
+
+
+def test_latex_writes_names_below_a_symbol() -> None:
+    from unwaver.reports.tables import _latex_metric
+
+    assert _latex_metric("tau_conditioned ↓") == r"$\tau_{\mathrm{conditioned}}$ $\downarrow$"
+    assert _latex_metric("P_C ↑") == r"$P_C$ $\uparrow$"
+    assert _latex_metric("Cons_exact ↑") == r"Cons\_exact $\uparrow$"
+
+
+def test_names_of_figures_tell_relations_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unwaver.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    unwaver.run("sample/snli", "fake/random", out="run", limit=4)
+    cli.main(["report", "run", "--format", "svg", "--out", "figures", "-q"], standalone_mode=False)
+    names = [path.name.partition("-")[2] for path in Path("figures").iterdir()]
+    assert len(set(names)) == len(names)
+    assert any("snli-semantic" in name for name in names)
+
+
+def test_a_reader_that_finds_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unwaver.reports.remarks import remarks
+
+    monkeypatch.chdir(tmp_path)
+    Path("q.csv").write_text("question,paraphrase\nWho is it?,Tell me who it is\nWhere?,In which place?\n")
+    told = " ".join(remarks(unwaver.run("q.csv", "fake/random", read="json:reply", out="a")))
+    assert "--read json:reply finds no answer in 2 of 2 groups (unwaver show a shows the texts)" in told
+    assert "--read" not in " ".join(remarks(unwaver.run("q.csv", "fake/random", read="last_line", out="b")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,12 +116,13 @@ def series_command(
 ) -> None:
     """Show accuracy and consistency over training sizes.
 
-    SIZE is a number. PATH is a run folder, a scores.json, a table or a log.
+    SIZE is a number: 0.1, 5000, 10k, 1M. PATH is a run folder, a scores.json, a table or a log.
     """
     from unwaver.analysis.series import series
 
     _check_plot(plot, force)
-    sizes, paths = zip(*map(_step, steps), strict=True)
+    sizes, texts, paths = zip(*map(_step, steps), strict=True)
+    written = dict(zip(sizes, texts, strict=True))
     models: dict[float, list[Score]] = {}
     for size, scores in zip(sizes, _all_scores(paths, test), strict=True):
         models.setdefault(size, []).extend(scores)
@@ -131,7 +133,7 @@ def series_command(
     rows = []
     for step in found:
         cells = [c for name in metrics for c in with_interval(*step.values.get(name, (None, None, None)))]
-        rows.append((step.relation, f"{step.size:g}", step.model, *cells, ", ".join(step.flags)))
+        rows.append((step.relation, written[step.size], step.model, *cells, ", ".join(step.flags)))
     emit({"steps": [asdict(step) for step in found]}, header, rows, as_json)
     if plot is not None:
         from unwaver.reports.analysis_figures import series_figure
@@ -145,15 +147,17 @@ def _axes(metrics: Sequence[str]) -> tuple[str, str]:
     return accuracy, next((m for m in metrics if m not in (accuracy, "PVAP")), "P_C")
 
 
-def _step(given: str) -> tuple[float, Path]:
-    """ "0.1=runs/a" -> (0.1, runs/a)"""
+_SIZES = {"": 1.0, "%": 0.01, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
+
+
+def _step(given: str) -> tuple[float, str, Path]:
+    """ "0.1=runs/a" -> (0.1, "0.1", runs/a); "1M=runs/b" -> (1e6, "1M", runs/b)"""
     size, _, path = given.partition("=")
-    try:
-        if path:
-            return float(size), Path(path)
-    except ValueError:
-        pass
-    raise UsageError(f"{given}: expected SIZE=PATH", hint="such as 0.1=runs/a-tenth 1=runs/all")
+    found = re.fullmatch(r"([\d.,_]*\d(?:e[+-]?\d+)?)\s*([%a-z]?)", size.strip().lower())
+    if path and found and found[2] in _SIZES:
+        with suppress(ValueError):
+            return float(found[1].replace(",", "")) * _SIZES[found[2]], size.strip(), Path(path)
+    raise UsageError(f"{given}: expected SIZE=PATH", hint="such as 0.1=runs/a-tenth 1=runs/all, or 10k=… 1M=…")
 
 
 # --- tables -------------------------------------------------------------------------------------------------

@@ -147,8 +147,11 @@ def _write_pictures(sources: list[Source], form: Any, out: Path | None) -> list[
     place = open_place(out or Path("figures"))
     figures = all_figures(sources, Result([s for source in sources for s in source.result.scores]))
     written = []
+    families = [figure.family for figure in figures]
     for number, figure in enumerate(figures, 1):
-        name = re.sub(r"[^a-z0-9]+", "-", figure.family.lower()).strip("-")[:40]
+        is_only = families.count(figure.family) == 1 or figure.title == figure.family
+        told = figure.family if is_only else f"{figure.family} {figure.title}"
+        name = re.sub(r"[^a-z0-9]+", "-", told.lower()).strip("-")[: 40 if is_only else 100]
         path = place / f"{number:02d}-{name}.{form}"
         write_whole(path, bytes_of(figure, form))
         written.append(path)

@@ -62,9 +62,11 @@ def command(
     PATHS are a run folder, tables of answers, or logs of other tools. A table (.csv, .jsonl, .parquet) has the
     columns group, kind, role, label and, if known, gold. Options name the columns of other tables.
     """
+    from unwaver.engine.answer_options import check_answer_options
     from unwaver.engine.load import load, score_loaded
 
     weights, unreadable = options.pop("weights"), options.pop("unreadable")
+    check_answer_options(paths, **options)
     found = load(list(paths), **options)
     if unreadable_out is not None:
         from unwaver.cli.unreadable_answers import write
@@ -75,7 +77,7 @@ def command(
     result = score_loaded(found, weights, unreadable)
     if result.folder is not None:
         _write(result, result.folder)
-    if options["weights"] == "published" and not any("corrected" in score.metric for score in result):
+    if weights == "published" and not any("corrected" in score.metric for score in result):
         click.echo("--weights has no effect: there are no corrected values, which need --test FILE", err=True)
     emit(result, as_json=as_json, quiet=quiet)
     if not result.is_complete:

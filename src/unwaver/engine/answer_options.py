@@ -19,7 +19,7 @@ from unwaver.logs import format_of
 _NAMED = ("bucket", "bucket_regex", "bucket_file", "variant", "answer", "gold", "replicate", "metric_key", "task")
 _FIELDS = dict.fromkeys(_NAMED, ("lm-eval", "inspect", "helm", "promptfoo", "table"))
 # the formats that an option is for; one of an installed package may use any
-_TAKEN_BY = {**_FIELDS, "filter": ("lm-eval",), "test": ("paranlu", "table")}
+_TAKEN_BY = {**_FIELDS, "filter": ("lm-eval",)}
 _OF_RUNS = {
     "review": "a review sheet is about the variants of a run folder",
     "agree": "it compares the texts of a run folder, and a table or log is scored by the labels in it",
@@ -37,7 +37,7 @@ def check_answer_options(paths: Sequence[Path], format: str = "auto", **options:
     for name in given:
         if name in _OF_RUNS and not runs:
             raise _refused(name, f"{logs[0]} is not a run folder: {_OF_RUNS[name]}")
-        if name not in _TAKEN_BY or (name == "test" and runs):
+        if name not in _TAKEN_BY:
             continue
         if not logs:
             raise _refused(name, f"{runs[0]} is a run folder, whose groups and answers are known")

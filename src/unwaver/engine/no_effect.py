@@ -52,7 +52,7 @@ _OF_GROUPS = {
     "columns": "it is for a table, and this is a file of groups",
     "judges": "the groups in this file name who certifies them",
 }
-_BUDGET = ("store", "max_calls", "max_cost", "price_in", "price_out")
+_BUDGET = ("store", "pilot", "max_calls", "max_cost", "price_in", "price_out")
 
 
 def tell(prepared: Prepared) -> None:

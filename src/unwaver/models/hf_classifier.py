@@ -221,15 +221,15 @@ def joined_labels(
     """Which of the model's labels stand for each choice, by `--map` where it names one, else by name.
 
     choices (entailment, not_entailment), model {0: "entailment", 1: "neutral"}, map {neutral: not_entailment}
-    -> [[0], [1]]
+    -> [[0], [1]]. Of several targets (not_entailment|weakener) the one that the task has.
     """
     places = {_plain(c): k for k, c in enumerate(choices)}
-    given = {_plain(k): _plain(v) for k, v in mapping.items()}
+    given = {_plain(k): [_plain(v) for v in several.split("|")] for k, several in mapping.items()}
     columns: list[list[int]] = [[] for _ in choices]
     unplaced = []
     for index, label in model_labels.items():
-        target = given.get(_plain(label))
-        place = places.get(target) if target in places else places.get(_plain(label))
+        target = next((t for t in given.get(_plain(label), ()) if t in places), _plain(label))
+        place = places.get(target)
         if place is None:
             unplaced.append(label)
         else:

@@ -393,7 +393,7 @@ def open_model(
     server = Server(
         _connections(address, key, headers, concurrency),
         address,
-        hints=Hints(name, key_env, bool(key), address.azure, tuple(further)),
+        hints=Hints(name, key_env, bool(key), address.azure, tuple(further), method),
         timeout=timeout,
         retries=retries,
         backoff=backoff,

@@ -24,6 +24,7 @@ class Hints:
     has_key: bool
     azure: bool
     extra: Collection[str]
+    method: str = "generate"
 
     def of(self, status: int, says: str) -> str | None:
         if status in (401, 403):
@@ -40,7 +41,10 @@ class Hints:
     def _model(self) -> str:
         if self.azure:
             return f"is there a deployment {self.model}? --model-arg base_url=https://RESOURCE.openai.azure.com"
-        return f"does the server know the model {self.model}? base_url usually ends in /v1"
+        known = f"does the server know the model {self.model}? base_url usually ends in /v1"
+        if self.method == "logprob":
+            return f"--method logprob needs /completions, which chat servers lack: --method generate; or {known}"
+        return known
 
     def _refused(self, says: str) -> str:
         for name in self.extra:

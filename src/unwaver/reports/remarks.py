@@ -8,7 +8,7 @@ from unwaver.asking.failures import from_records, in_words
 from unwaver.groups import SELF_CERTIFIED
 from unwaver.meaning import contexts, family_of, leading_meaning, leading_of
 from unwaver.metrics import missing
-from unwaver.reports import self_certified
+from unwaver.reports import reading, self_certified
 from unwaver.result import Result
 from unwaver.text.shown import percent
 from unwaver.types import Score
@@ -28,6 +28,7 @@ def remarks(result: Result) -> list[str]:
         *_about_failures(result, leading),
         *(missing.lines(result) if any(s.cut or s.refused or s.cut_read for s in result.scores) else ()),
         *_about_groups_not_asked(result, leading),
+        *(reading.lines(result) if (result.run.get("config") or {}).get("read", "text") != "text" else ()),
         *_notes(result.run.get("notes", {})),
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from unwaver.reports.source import Source
@@ -48,13 +48,53 @@ def _markdown_cell(text: str) -> str:
 
 
 def latex(sources: Sequence[Source]) -> str:
-    """A booktabs table."""
+    """Booktabs tables: every main number, and where there are several relations, tasks by relations."""
     names, *rows = _rows(sources)
-    columns = "l" * _WORDS + "r" * (len(names) - _WORDS)
-    lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in rows]
-    header = " & ".join(map(_latex_cell, names)) + r" \\"
+    metric = names.index("metric")
+    lines = [[_latex_metric(c) if n == metric else _latex_cell(c) for n, c in enumerate(row)] for row in rows]
+    whole = _tabular("l" * _WORDS + "r" * (len(names) - _WORDS), [[_latex_cell(name) for name in names], *lines])
+    return "\n".join([whole, *_by_task(sources)])
+
+
+def _tabular(columns: str, rows: Sequence[Sequence[str]]) -> str:
+    header, *lines = [" & ".join(row) + r" \\" for row in rows]
     parts = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", header, r"\midrule", *lines, r"\bottomrule"]
     return "\n".join([*parts, r"\end{tabular}", ""])
+
+
+def _by_task(sources: Sequence[Source]) -> Iterator[str]:
+    """For each model a table with a row a task and a column a relation: the main metric, in percent."""
+    leading = [s for source in sources for s in source.result.leading()]
+    for model in dict.fromkeys((s.suite, s.model, s.method) for s in leading):
+        scores = [s for s in leading if (s.suite, s.model, s.method) == model]
+        tasks, kinds = (list(dict.fromkeys(getattr(s, name) for s in scores)) for name in ("task", "kind"))
+        if len(scores) < 2 or len(kinds) < 2:
+            continue
+        cells = {(s.task, s.kind): percent(s.value) for s in scores}
+        metrics = {
+            kind: dict.fromkeys(s.metric + ARROW[s.better] for s in scores if s.kind == kind) for kind in kinds
+        }
+        header = [f"{_latex_cell(kind)} ({', '.join(map(_latex_metric, metrics[kind]))})" for kind in kinds]
+        rows = [[task, *(cells.get((task, kind), "") for kind in kinds)] for task in tasks]
+        yield f"% {_comment(' '.join(model))}: the main metric of each task and relation, in percent"
+        yield _tabular("l" + "r" * len(kinds), [["task", *header], *[list(map(_latex_cell, row)) for row in rows]])
+
+
+def _comment(text: str) -> str:
+    return re.sub(r"\s+", " ", safe(text))
+
+
+def _latex_metric(text: str) -> str:
+    """ "tau ↓" -> "$\\tau$ $\\downarrow$", "P_C ↑" -> "$P_C$ $\\uparrow$"; other names as they are."""
+    name, space, rest = text.partition(" ")
+    if found := re.fullmatch(r"tau(?:_(\w+))?", name):
+        below = "" if found[1] is None else rf"_{{\mathrm{{{_latex_cell(found[1])}}}}}"
+        symbol = rf"$\tau{below}$"
+    elif re.fullmatch(r"[A-Z]_[A-Z]", name):
+        symbol = f"${name}$"
+    else:
+        symbol = _latex_cell(name)
+    return symbol + _latex_cell(space + rest)
 
 
 def _latex_cell(text: str) -> str:

@@ -60,7 +60,7 @@ def suite(
         raise UsageError("--variants needs the task of the items", hint="add --task: " + ", ".join(known()))
     chosen = open_task(task)
     source = read_source(path, chosen, columns=columns, quoting=quoting)
-    made = [_made(name, builder(name, options), source) for name in names_of(variants)]
+    made = [_tried(name, options, source, variants) for name in names_of(variants)]
     return _suite(source, made, {} if chosen.name in known() else {chosen.name: chosen}, options)
 
 
@@ -84,6 +84,17 @@ def builder(name: str, options: Mapping[str, Any]) -> Build:
         options = {**options, "how": options.get("additive"), "cap": options.get("additive_cap")}
     build: Build = registry.call("variants", name, Callable, **registry.accepted(make, options))
     return registry.guarded("variants", name, build, Iterable)
+
+
+def _tried(name: str, options: Mapping[str, Any], source: Source, named: Sequence[str]) -> Made:
+    """What one builder makes. Of a family (surface), one that does not fit the task leaves the others alone; one
+    that was named itself is an error."""
+    try:
+        return _made(name, builder(name, options), source)
+    except UsageError as e:
+        if name in named:
+            raise
+        return Made(name, refused=[Refused(e.message)] * len(source.items))
 
 
 def _made(name: str, build: Build, source: Source) -> Made:
