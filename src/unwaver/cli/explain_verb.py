@@ -30,7 +30,8 @@ def command(metrics: tuple[str, ...], as_json: bool) -> None:
     """
     from unwaver.meaning import is_known, meanings, suggestion
 
-    named, families = [], False
+    named: list[str] = []
+    families = False
     for name in metrics:
         if found := _family(name) if not is_known(name) else []:
             named, families = [*named, *found], True

@@ -51,7 +51,7 @@ _EXAMPLE = {
 
 def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, str]:
     """("a=1", "b=2") -> {"a": "1", "b": "2"}"""
-    pairs = {}
+    pairs: dict[str, str] = {}
     for value in values:
         name, equals, text = value.partition("=")
         if not equals or not name:
