@@ -465,5 +465,5 @@ def test_a_metric_whose_name_is_not_that_of_its_declaration_is_said(installed: o
     )
     assert text != PLUG_IN
     installed(text, "misspelt_metrics")  # type: ignore[operator]
-    with pytest.warns(UserWarning, match="the metric 'steady' of .* is not declared: MEANINGS has stedy"):
+    with pytest.warns(UserWarning, match="the metric 'steady' of .* is not declared, while MEANINGS has stedy"):
         asked()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -29,16 +29,19 @@ def metrics_of(name: str, block: Block) -> list[Metric]:
     return [replace(metric, values=_aligned(name, metric)) for metric in found]
 
 
-def _tell_undeclared(entry: str, given: Iterable[str]) -> None:
-    """A package that declares its metrics, but not this one, has probably written one of the names wrong."""
-    declared = [meaning.name for meaning in of_entry(entry)]
-    for metric in given if declared else ():
-        if family_of(metric) is None:
-            warnings.warn(
-                f"the metric {metric!r} of {entry!r} is not declared: MEANINGS has {', '.join(declared)}. It has "
-                "no title and no chance value, and leads no table: write the same name in both",
-                stacklevel=2,
-            )
+def _tell_undeclared(entry: str, given: Sequence[str]) -> None:
+    """Where a metric has no declaration, and a declaration no metric, one of the two names is probably wrong."""
+    undeclared = [name for name in given if family_of(name) is None]
+    if not undeclared:
+        return
+    families = {found.name for name in given if (found := family_of(name)) is not None}
+    unused = [meaning.name for meaning in of_entry(entry) if meaning.name not in families]
+    if unused:
+        warnings.warn(
+            f"the metric {undeclared[0]!r} of {entry!r} is not declared, while MEANINGS has {', '.join(unused)}. It "
+            "has no title and no chance value, and leads no table: write the same name in both",
+            stacklevel=2,
+        )
 
 
 def _aligned(name: str, metric: Metric) -> Callable[[Block], Floats]:
