@@ -38,8 +38,8 @@ def _tell_undeclared(entry: str, given: Sequence[str]) -> None:
     unused = [meaning.name for meaning in of_entry(entry) if meaning.name not in families]
     if unused:
         warnings.warn(
-            f"the metric {undeclared[0]!r} of {entry!r} is not declared, while MEANINGS has {', '.join(unused)}. It "
-            "has no title and no chance value, and leads no table: write the same name in both",
+            f"the metric {undeclared[0]!r} of {entry!r} is not declared, while MEANINGS has {', '.join(unused)}. "
+            "It has no title and no chance value, and leads no table: write the same name in both",
             stacklevel=2,
         )
 
