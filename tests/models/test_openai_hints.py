@@ -49,3 +49,11 @@ def test_without_a_key_and_on_azure() -> None:
     hints = Hints("gpt", "K", has_key=False, azure=True, extra=())
     assert hints.of(403, "") == "put a key into the environment variable K"
     assert "is there a deployment gpt?" in (hints.of(404, "") or "")
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_log_probabilities_of_a_chat_server(status: int) -> None:
+    told = Hints("m", "KEY", True, False, (), "logprob").of(status, "not found")
+    assert told is not None
+    assert "--method generate" in told
+    assert "--method" not in str(Hints("m", "KEY", True, False, ()).of(status, "not found"))
