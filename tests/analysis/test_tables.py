@@ -252,7 +252,7 @@ def test_sizes_of_a_series_as_people_write_them(
 
 @pytest.mark.parametrize("size", ["x", "nan", "inf", "", "1Q", "-1"])
 def test_what_is_not_a_size(size: str) -> None:
-    from unwaver.cli.analyse_verb import _step
+    from unwaver.cli.analysed import step_of
 
     with pytest.raises(UsageError, match="expected SIZE=PATH"):
-        _step(f"{size}=t.csv")
+        step_of(f"{size}=t.csv")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from unwaver.cli.analysed import check_measured, leading, step_of
 from unwaver.cli.options import FORCE, JSON, PATH, SEED, TEST
 from unwaver.cli.printing import print_json
 from unwaver.cli.sections import option, section, verb, verbs
@@ -121,14 +121,14 @@ def series_command(
     from unwaver.analysis.series import series
 
     _check_plot(plot, force)
-    sizes, texts, paths = zip(*map(_step, steps), strict=True)
+    sizes, texts, paths = zip(*map(step_of, steps), strict=True)
     written = dict(zip(sizes, texts, strict=True))
     models: dict[float, list[Score]] = {}
     for size, scores in zip(sizes, _all_scores(paths, test), strict=True):
         models.setdefault(size, []).extend(scores)
     found = series(models, metrics)
     values = [value for step in found for value, *_ in step.values.values() if value is not None]
-    _check_measured(values, f"no model has {' or '.join(metrics)}")
+    check_measured(values, f"no model has {' or '.join(metrics)}")
     header = ("relation", "size", "model", *(m for name in metrics for m in (name, "95 % interval")), "flags")
     rows = []
     for step in found:
@@ -145,19 +145,6 @@ def _axes(metrics: Sequence[str]) -> tuple[str, str]:
     """The metrics to draw: the first of the accuracies and the first of the others that was named."""
     accuracy = next((m for m in metrics if m.startswith("A_") or m == "accuracy"), "A_bucket")
     return accuracy, next((m for m in metrics if m not in (accuracy, "PVAP")), "P_C")
-
-
-_SIZES = {"": 1.0, "%": 0.01, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
-
-
-def _step(given: str) -> tuple[float, str, Path]:
-    """ "0.1=runs/a" -> (0.1, "0.1", runs/a); "1M=runs/b" -> (1e6, "1M", runs/b)"""
-    size, _, path = given.partition("=")
-    found = re.fullmatch(r"([\d.,_]*\d(?:e[+-]?\d+)?)\s*([%a-z]?)", size.strip().lower())
-    if path and found and found[2] in _SIZES:
-        with suppress(ValueError):
-            return float(found[1].replace(",", "")) * _SIZES[found[2]], size.strip(), Path(path)
-    raise UsageError(f"{given}: expected SIZE=PATH", hint="such as 0.1=runs/a-tenth 1=runs/all, or 10k=… 1M=…")
 
 
 # --- tables -------------------------------------------------------------------------------------------------
@@ -217,8 +204,8 @@ def split_command(
         for part, scores in split_scores(table, parts, seed=seed, recounted=weights == "recounted").items()
         for s in scores
     ]
-    shown = [(part, s) for part, s in found if s.metric in _SPLIT and s.value is not None] or _leading(found)
-    _check_measured(shown, f"no group has {', '.join(_SPLIT[:5])}")
+    shown = [(part, s) for part, s in found if s.metric in _SPLIT and s.value is not None] or leading(found)
+    check_measured(shown, f"no group has {', '.join(_SPLIT[:5])}")
     header = ("part", "relation", "model", "metric", "%", "95 % interval", "groups")
     rows = [
         (part, f"{s.task}/{s.kind}", s.model, s.metric, *with_interval(s.value, s.low, s.high), f"{s.counted:,}")
@@ -258,7 +245,7 @@ def compare_command(
 
     _check_plot(plot, force)
     found = compare_tables(*_tables([first, second], test, one_model=True), seed=seed)
-    _check_measured(found, "no problem has a value of P_C or of accuracy in both tables")
+    check_measured(found, "no problem has a value of P_C or of accuracy in both tables")
     header = ("metric", "first", "second", "difference", "95 % interval", "groups")
     rows = [
         (
@@ -407,24 +394,6 @@ def _scores(path: Path) -> list[Score]:
     document = path / "scores.json" if path.is_dir() else path
     written = document.name == "scores.json" or re.match(_WRITTEN, head(document))
     return read_scores(document) if written and document.is_file() else list(score(path))
-
-
-def _leading(found: Sequence[tuple[str, Score]]) -> list[tuple[str, Score]]:
-    """The main metric of each relation, where groups are no buckets of paraphrases."""
-    from unwaver.meaning import block_key, leading_of
-
-    blocks: dict[Any, list[Score]] = {}
-    for part, s in found:
-        blocks.setdefault((part, block_key(s)), []).append(s)
-    leading = [(part, leading_of(block)) for (part, _), block in blocks.items()]
-    return [(part, s) for part, s in leading if s.value is not None]
-
-
-def _check_measured(found: Sequence[object], why: str) -> None:
-    """Nothing measured is an error, never an empty table."""
-    if not found:
-        hint = "unwaver score PATH shows what these answers measure, and --json all metrics"
-        raise DataError(f"nothing was measured: {why}", hint=hint)
 
 
 def _told_apart(scores: Mapping[str, Sequence[Score]]) -> list[Score]:

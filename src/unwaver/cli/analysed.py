@@ -1,0 +1,44 @@
+"""What the analyses share: sizes as people write them, and results that hold nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unwaver.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from unwaver.types import Score
+
+_SIZES = {"": 1.0, "%": 0.01, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t": 1e12}
+
+
+def step_of(given: str) -> tuple[float, str, Path]:
+    """ "0.1=runs/a" -> (0.1, "0.1", runs/a); "1M=runs/b" -> (1e6, "1M", runs/b)"""
+    size, _, path = given.partition("=")
+    found = re.fullmatch(r"([\d.,_]*\d(?:e[+-]?\d+)?)\s*([%a-z]?)", size.strip().lower())
+    if path and found and found[2] in _SIZES:
+        with suppress(ValueError):
+            return float(found[1].replace(",", "")) * _SIZES[found[2]], size.strip(), Path(path)
+    raise UsageError(f"{given}: expected SIZE=PATH", hint="such as 0.1=runs/a-tenth 1=runs/all, or 10k=… 1M=…")
+
+
+def leading(found: Sequence[tuple[str, Score]]) -> list[tuple[str, Score]]:
+    """The main metric of each relation, where groups are no buckets of paraphrases."""
+    from unwaver.meaning import block_key, leading_of
+
+    blocks: dict[Any, list[Score]] = {}
+    for part, s in found:
+        blocks.setdefault((part, block_key(s)), []).append(s)
+    chosen = [(part, leading_of(block)) for (part, _), block in blocks.items()]
+    return [(part, s) for part, s in chosen if s.value is not None]
+
+
+def check_measured(found: Sequence[object], why: str) -> None:
+    """Nothing measured is an error, never an empty table."""
+    if not found:
+        hint = "unwaver score PATH shows what these answers measure, and --json all metrics"
+        raise DataError(f"nothing was measured: {why}", hint=hint)
