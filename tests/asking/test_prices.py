@@ -81,6 +81,10 @@ def test_cached_tokens_have_a_price_where_one_is_known(listed: None) -> None:
     assert Price(2.0, 8.0, cached=0.5).cost(100, 10, 60) == pytest.approx((40 * 2 + 60 * 0.5 + 10 * 8) / 1e6)
     assert Price(2.0, 8.0, cached=0.5).cost(100, 10, 900) == pytest.approx((100 * 0.5 + 10 * 8) / 1e6)
     assert Price(2.0, 8.0).cost(100, 10, 60) == Price(2.0, 8.0).cost(100, 10)
+    assert Price(2.0, 8.0, cached=0.5).most(100, 10) == Price(2.0, 8.0).cost(100, 10)
+    assert Price(2.0, 8.0, cached=3.0).most(100, 10) == pytest.approx((100 * 3 + 10 * 8) / 1e6), (
+        "dearer than others"
+    )
     tiers = ((50, 4.0, 9.0, None),)
     assert Price(2.0, 8.0, tiers=tiers, cached=0.5).cost(100, 10, 60) == pytest.approx((100 * 4 + 10 * 9) / 1e6)
     found = known_price(served("small"))

@@ -50,6 +50,10 @@ class Price:
         known = 0.0 if less is None else min(max(cached, 0), tokens_in)
         return ((tokens_in - known) * prompt + known * (less or 0.0) + tokens_out * answer) / 1e6
 
+    def most(self, tokens_in: float, tokens_out: float) -> float:
+        """The most that they can cost, whether the prompt is in the server's cache or not."""
+        return max(self.cost(tokens_in, tokens_out), self.cost(tokens_in, tokens_out, tokens_in))
+
     def record(self, model: str) -> dict[str, Any]:
         """What run.json and a dry run say of it."""
         return {"model": model, **asdict(self)}

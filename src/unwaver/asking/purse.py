@@ -58,7 +58,7 @@ class Budget:
         tokens_in, tokens_out = most_tokens(model, request)
         if tokens_out is None and price.answer != 0:  # a price that was not given is not known to be 0
             return None
-        return price.cost(tokens_in, tokens_out or 0)
+        return price.most(tokens_in, tokens_out or 0)
 
     def check(self, model: Model, request: Request) -> None:
         """Refuse a cap that cannot hold, or under which nothing can be asked."""
@@ -119,7 +119,7 @@ class Purse:
 
     def try_again(self, tokens_in: int, tokens_out: int | None, wanted: bool, price: Price | None = None) -> bool:
         """A try that the server may bill has failed: it counts. May the call be made again?"""
-        cost = (price or self._budget.given).cost(tokens_in, tokens_out or 0)
+        cost = (price or self._budget.given).most(tokens_in, tokens_out or 0)
         with self._lock, page(self._ledger) as row:
             self._spent.cost += cost
             self._spent.failed_cost += cost

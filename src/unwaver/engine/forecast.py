@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ from unwaver.engine.prepare import Prepared, check_place, choose, prepare
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
 from unwaver.models.decoding import LONG
-from unwaver.models.limits import most_tokens, token_limit
+from unwaver.models.limits import byte_count, most_tokens, token_limit
 from unwaver.models.parts import Parts, way_of
 from unwaver.types import Answer, Group, Item, Model, Request
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from unwaver.asking.prices import Price
 
 COSTS = ("cost_at_most", "cost_expected")
+STEP = 32  # bytes
 BYTES = 8  # of a token, for texts that are not there yet: about twice the usual
 
 
@@ -355,6 +357,11 @@ def _longest_text(model: Model, request: Request, number: int = 0) -> str:
     return f"{number} ".ljust(BYTES * limit, "x")
 
 
+def _stand_in(text: str) -> str:
+    """A text of at least this length: a few of them stand for those of all groups, each with long answers."""
+    return "x" * (STEP * math.ceil(byte_count(text) / STEP))
+
+
 def _answers_of(prepared: Prepared, group: Group) -> Iterator[tuple[Respondent, Item, int]]:
     """For each model and item, in how many ways it can be answered."""
     for tested in prepared.panel.tested:
@@ -373,21 +380,20 @@ def _agreement(prepared: Prepared, agreement: Agreement, groups: Sequence[Group]
     if frames is not None:
         requests = Comparison(agreement, prepared.groups, frames, with_questions).requests
         return _exact("agreement", agreement.name, model, requests)
-    request_of = asked_about(agreement)
-    respondent, further = Respondent(model), []
+    request_of, about = asked_about(agreement), asked_about(agreement, QUESTIONS)
+    respondent, longest, wanted = Respondent(model), Counter[Pair](), list[Pair]()
     for group in filter(is_free_text, groups):
         question = "\n".join(group.items[0].fields.values())
         if with_questions:
             wordings = distinct(["\n".join(i.fields.values()) for i in group.items if i.role != "judge"])
-            pairs = to_compare(question, wordings, agreement.symmetric, agreement.compares_identical)
-            about = asked_about(agreement, QUESTIONS)
-            respondent.ask_about((pair_id(agreement, pair, QUESTIONS), about(pair)) for pair in pairs)
+            wanted += to_compare(question, wordings, agreement.symmetric, agreement.compares_identical)
         for tested in prepared.panel.tested:
             ways = [(item, n) for who, item, n in _answers_of(prepared, group) if who is tested]
             count = _pairs(sum(n for _, n in ways), agreement)
             text = _longest_text(tested.model, prepared.renderer(ways[0][0], tested.model))
-            further.append((count, request_of(Pair(question, text, text))))
-    plan = respondent.plan
+            longest[Pair(_stand_in(question), text, text)] += count
+    respondent.ask_about((pair_id(agreement, pair, QUESTIONS), about(pair)) for pair in wanted)
+    further, plan = [(count, request_of(pair)) for pair, count in longest.items()], respondent.plan
     return Party("agreement", agreement.name, model, dict(plan.requests), len(plan.keys), further, agreement)
 
 
