@@ -245,6 +245,7 @@ LOGS: Section = {
         "unwaver.logs.paranlu:read",
         "ParaNLU: published prediction files, with those of the full test set",
     ),
+    "becel": ("unwaver.logs.becel:read", "BECEL: prediction files of the authors (original_preds, …)"),
     "table": ("unwaver.logs.table:read", "csv, tsv, jsonl, json or parquet, one row per answer"),
 }
 

@@ -219,3 +219,17 @@ def test_how_methods_are_called() -> None:
     }
     both = [("facts", "m", "generate"), ("facts", "m", "generate, nucleus")]
     assert method_names(both) == {("m", "generate"): "generate", ("m", "generate, nucleus"): "generate, nucleus"}
+
+
+def test_normalised_entropy_is_alike_for_different_numbers_of_labels():
+    for k in (2, 3, 5):
+        even = [1 / k] * k
+        sure = [1.0, *[0.0] * (k - 1)]
+        table = {
+            "group": [1, 1, 2, 2], "kind": ["semantic"] * 4, "role": ["original", "variant"] * 2,
+            "label": ["a", "b", "a", "a"], "probs": [sure, even, sure, sure],
+        }  # fmt: skip
+        result = unwaver.score(table)
+        assert result.find("entropy_normalised_inconsistent").value == pytest.approx(1.0)
+        assert result.find("entropy_inconsistent").value == pytest.approx(math.log2(k))
+        assert result.find("entropy_normalised_consistent").value == pytest.approx(0.0, abs=1e-12)

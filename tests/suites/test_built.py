@@ -509,3 +509,7 @@ def test_a_builder_of_a_family_that_does_not_fit_leaves_the_others_alone(tmp_pat
     assert "surface_options: 0 groups of 0 items; refused: 1 × options need 2 to 26 labels" in notes
     with pytest.raises(UsageError, match="options need"):
         built.suite(table, task=str(task), variants=("surface_options",))
+
+
+def test_a_limit_takes_groups_of_every_builder():
+    assert built.in_turn([[1, 2, 3], [4], []]) == [1, 4, 2, 3]

@@ -472,3 +472,4 @@ def emit(document: Mapping[str, Any], header: Sequence[str], rows: Iterable[Sequ
 
 
 import unwaver.cli.analyse_texts  # noqa: E402, F401  its commands are subcommands of `analyse`
+import unwaver.cli.cues_verb  # noqa: E402, F401

@@ -23,7 +23,7 @@ __all__ = ["LogOptions", "format_of", "is_log_folder", "options_from", "read_log
 
 _EXPECTED = (
     "expected a run folder, samples_*.jsonl of lm-eval, a .eval or .json log of Inspect, JSON of promptfoo, a run "
-    "folder of HELM, ParaNLU predictions, or a table"
+    "folder of HELM, predictions of ParaNLU or BECEL, or a table"
 )
 
 

@@ -20,7 +20,22 @@ if TYPE_CHECKING:
 
 COLUMNS = 8  # of the short table, before the counts of what went wrong
 # columns of words
-LEFT = ("relation", "metric", "model", "agreement", "part", "side", "id", "flags", "bar", "verdict", "is", "text")
+LEFT = (
+    "relation",
+    "metric",
+    "model",
+    "agreement",
+    "part",
+    "side",
+    "id",
+    "flags",
+    "bar",
+    "verdict",
+    "is",
+    "text",
+    "word",
+    "label",
+)
 MOST_TITLES = 4  # of metrics beside the leading ones, in the legend
 _TITLES = {"cut_read": "cut, read", "base_accuracy": "base acc.", "base_f1": "base F1"}
 ARROW = {"low": " ↓", "high": " ↑", "": ""}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -121,11 +122,18 @@ def unique(groups: Sequence[Group]) -> list[Group]:
     return found
 
 
+def in_turn(parts: Sequence[Sequence[Group]]) -> list[Group]:
+    """One group of each builder in turn, so that --limit takes some of each: [1, 2, 3], [4] -> 1, 4, 2, 3"""
+    return [group for row in zip_longest(*parts) for group in row if group is not None]
+
+
 def _suite(source: Source, made: Sequence[Made], tasks: Mapping[str, Task], options: Mapping[str, Any]) -> Suite:
-    cases: dict[str, list[Group]] = {}
-    for group in unique([group for each in made for group in each.groups]):
-        cases.setdefault(group.kind, []).append(group)
-    cases = {kind: with_clusters(groups) for kind, groups in cases.items()}
+    by_builder: dict[str, dict[str, list[Group]]] = {}  # of each kind, what each builder made
+    named = iter(unique([group for each in made for group in each.groups]))
+    for each in made:
+        for group in islice(named, len(each.groups)):
+            by_builder.setdefault(group.kind, {}).setdefault(each.variant, []).append(group)
+    cases = {kind: with_clusters(in_turn(list(parts.values()))) for kind, parts in by_builder.items()}
     name = source.task.name
     if not cases:
         hint = "fix what the reasons name, or choose other variants: unwaver list variants"
