@@ -234,7 +234,8 @@ def foreseen(case: Case, groups: int) -> dict[str, Any]:
 def findings(short: bool) -> Iterator[dict[str, Any]]:
     if short:
         yield capped(cases(1)[4], 30, ())
-        yield foreseen(distributions(1)[0], 200)
+        even = Service(1, lambda draw: draw.uniform(40, 90), PRICES, same=0.0)  # 20 groups tell enough of these
+        yield foreseen(Case("nearly even", even), 150)
         return
     for seed in range(3):
         for case in cases(seed):
