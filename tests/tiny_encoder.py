@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +48,13 @@ symmetric = {}
 """
 
 
-def tokenizer() -> Any:
-    """Words, signs, and letters for all that is neither."""
+def tokenizer(more: Sequence[str] = ()) -> Any:
+    """Words, signs, and letters for all that is neither; `more` words of one token each."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    pieces = [*special, *dict.fromkeys([*WORDS, *SIGNS, *LETTERS]), *(f"##{c}" for c in LETTERS)]
+    pieces = [*special, *dict.fromkeys([*WORDS, *SIGNS, *LETTERS, *more]), *(f"##{c}" for c in LETTERS)]
     fast = Tokenizer(models.WordPiece({p: n for n, p in enumerate(pieces)}, unk_token="[UNK]"))
     fast.normalizer = normalizers.BertNormalizer()
     fast.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -94,15 +95,35 @@ def encoder(folder: Path, family: str = "bert", masked: bool = False, layers: in
 
 
 def text_to_text(folder: Path) -> str:
+    """A T5 that has a token for each label of MRPC and RTE."""
+    import torch
+    import transformers as t
+
+    made = tokenizer(("_", "equivalent", "entailment"))
+    made.eos_token = "[SEP]"
+    torch.manual_seed(0)
+    size = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "vocab_size": len(made)}
+    t.T5ForConditionalGeneration(
+        t.T5Config(**size, pad_token_id=0, eos_token_id=3, decoder_start_token_id=0)
+    ).save_pretrained(folder)
+    made.save_pretrained(folder)
+    return str(folder)
+
+
+def bart(folder: Path) -> str:
+    """An encoder-decoder that is no T5."""
     import torch
     import transformers as t
 
     made = tokenizer()
     made.eos_token = "[SEP]"
     torch.manual_seed(0)
-    size = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "vocab_size": len(made)}
-    t.T5ForConditionalGeneration(
-        t.T5Config(**size, pad_token_id=0, eos_token_id=3, decoder_start_token_id=0)
+    size = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 1, "vocab_size": len(made), "init_std": 0.2}
+    heads = {f"{part}_attention_heads": 4 for part in ("encoder", "decoder")}
+    widths = {f"{part}_ffn_dim": 64 for part in ("encoder", "decoder")}
+    ids = {"pad_token_id": 0, "eos_token_id": 3, "bos_token_id": 2, "decoder_start_token_id": 3}
+    t.BartForConditionalGeneration(
+        t.BartConfig(**size, **heads, **widths, **ids, max_position_embeddings=66, forced_eos_token_id=None)
     ).save_pretrained(folder)
     made.save_pretrained(folder)
     return str(folder)

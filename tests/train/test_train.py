@@ -655,12 +655,40 @@ def test_text_to_text(tables: Path, tmp_path: Path) -> None:
     made = train(setup(base, tables, "mrpc", length=64, lr=5e-3, epochs=10), tmp_path / "m", [0])
     assert made[0].scores["mrpc"]["held_out"]["accuracy"] > 0.7
     model = open_model(str(made[0].folder), device="cpu")
-    assert model.method == "logprob"
+    assert (model.method, model.form) == ("generate", "t5")
+    assert open_model(str(made[0].folder), method="logprob", device="cpu").method == "logprob"
+    plain = train(setup(base, tables, "mrpc", length=64, epochs=1, form={"*": "plain"}), tmp_path / "p", [0])
+    model = open_model(str(plain[0].folder), device="cpu")
+    assert (model.method, model.form) == ("logprob", "plain")
     both = train(setup(base, tables, "mrpc", "snli", multi_task=True, length=64, epochs=1), tmp_path / "b", [0])
     assert set(both[0].scores) == {"mrpc", "snli"}
     assert not (both[0].folder / "heads.safetensors").exists(), "the prompt tells the task"
     with pytest.raises(UsageError, match="no distribution over labels"):
         train(setup(base, tables, "mrpc", variants=SWAP, consistency=1.0), tmp_path / "n", [0])
+
+
+def test_bart_gets_a_classification_head_unless_it_shall_write(tables: Path, tmp_path: Path) -> None:
+    base = tiny_encoder.bart(tmp_path / "bart")
+    asked = {"length": 64, "epochs": 1, "lr": 3e-3}
+    (classifier,) = train(setup(base, tables, "mrpc", **asked), tmp_path / "c", [0])
+    assert open_model(str(classifier.folder), device="cpu").method == "classify"
+    (writer,) = train(setup(base, tables, "mrpc", head="text", **asked), tmp_path / "w", [0])
+    assert open_model(str(writer.folder), device="cpu").method == "logprob"
+    (both,) = train(setup(base, tables, "mrpc", "snli", multi_task=True, **asked), tmp_path / "b", [0])
+    assert (both.folder / "heads.safetensors").exists()
+    (t5,) = train(
+        setup(tiny_encoder.text_to_text(tmp_path / "t5"), tables, "mrpc", head="classify", **asked),
+        tmp_path / "t",
+        [0],
+    )
+    assert open_model(str(t5.folder), device="cpu").method == "classify"
+
+
+def test_an_unknown_or_impossible_head_is_refused(base: str, tables: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--head sing"):
+        setup(base, tables, "mrpc", head="sing")
+    with pytest.raises(UsageError, match="--head text: bert is no text-to-text model"):
+        train(setup(base, tables, "mrpc", head="text"), tmp_path / "m", [0])
 
 
 def test_the_card_says_where_a_model_comes_from(base: str, tables: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from unwaver.errors import UsageError, near
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection
 from unwaver.suites.shots import shots
-from unwaver.tasks import Form, Task, known, open_task, prompt_of, segments_of
+from unwaver.tasks import T5, T5_CALM, Form, Task, known, open_task, prompt_of, segments_of
 from unwaver.types import Group, Item, Model, Request
 
 
@@ -35,11 +35,7 @@ class Renderer:
         self._shots: dict[tuple[str, str], list[tuple[Item, str]]] = {}
 
     def __call__(self, item: Item, model: Model) -> Request:
-        trained = Parts(model).trained
-        if trained is not None:
-            from unwaver.models.trained import in_form
-
-            item = in_form(item, self._tasks(item.task), trained.form(item.task))
+        item = self.laid_out(item, model)
         form = self.form(item)
         reads = model.reads
         return Request(
@@ -51,6 +47,17 @@ class Renderer:
             item=item.id,  # part of the key only where a model reads it
             template=f"{item.task}{'.' if item.template else ''}{item.template}@{form.version}",
         )
+
+    def laid_out(self, item: Item, model: Model) -> Item:
+        """The item in the form that the model reads: the one of --form, or the one it was trained in."""
+        parts = Parts(model)
+        asked = self._config.form if not item.judge else None  # --form is about the models under test
+        name = asked or (parts.trained.form(item.task) if parts.trained else parts.form)
+        if not name:
+            return item
+        from unwaver.models.trained import in_form
+
+        return in_form(item, self._tasks(item.task), name)
 
     def shown(self, item: Item) -> dict[str, object]:
         """What a person or another tool needs to answer an item: the texts as models read them."""
@@ -71,8 +78,17 @@ class Renderer:
     def prompt(self, item: Item, form: Form) -> str:
         key = (item.task, item.template)
         if key not in self._shots:
-            self._shots[key] = shots(self._config.shots, self._selection, *key, self._config.seed)
+            self._shots[key] = self._solved(*key) if self._config.shots else []
         return prompt_of(item, form, self._shots[key])
+
+    def _solved(self, task: str, template: str) -> list[tuple[Item, str]]:
+        count, seed = self._config.shots, self._config.seed
+        if template not in (T5, T5_CALM):
+            return shots(count, self._selection, task, template, seed)
+        from unwaver.tasks.t5 import in_t5_form, plain_template
+
+        plain = shots(count, self._selection, task, plain_template(template), seed)
+        return [(in_t5_form(item, self._tasks(task)), label) for item, label in plain]
 
     def modified(self, group: Group) -> str:
         """The field that a variant of the group's original changes."""
@@ -87,14 +103,17 @@ class Renderer:
 
         return seen_groups(groups, trained, self._tasks)
 
-    def forms(self, groups: Sequence[Group]) -> dict[tuple[str, str], Form]:
-        """How items are laid out, by task and template."""
-        items = {(i.task, i.template): i for g in groups for i in g.items}
-        return {key: self.form(item) for key, item in items.items()}
+    def forms(self, groups: Sequence[Group], models: Sequence[Model] = ()) -> dict[tuple[str, str], Form]:
+        """How items are laid out, by task and template; also as `models` read them."""
+        plain = {(i.task, i.template): i for g in groups for i in g.items}.values()
+        items = [*plain, *(self.laid_out(item, model) for model in models for item in plain)]
+        return {(item.task, item.template): self.form(item) for item in items}
 
-    def words(self, groups: Sequence[Group]) -> dict[tuple[str, str], tuple[str, ...]]:
-        """What a language model writes for the labels, by task and template."""
-        return {key: form.words for key, form in self.forms(groups).items()}
+    def words(
+        self, groups: Sequence[Group], models: Sequence[Model] = ()
+    ) -> dict[tuple[str, str], tuple[str, ...]]:
+        """What language models write for the labels, by task and template."""
+        return {key: form.words for key, form in self.forms(groups, models).items()}
 
 
 def _words(item: Item, form: Form) -> tuple[str, ...]:

@@ -128,6 +128,11 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
     option(
         "--template", type=click.Path(), metavar="FILE", help="Your own prompt template: text, or .toml by task."
     ),
+    option(
+        "--form",
+        metavar="NAME",
+        help="Layout of the prompts: plain, calm, t5 or target-only. [default: as the model was trained]",
+    ),
     option("--system", metavar="TEXT", help="System message for chat models."),
     option("--method", metavar="NAME", help="Language models: logprob or generate. [default: the model's own]"),
     option("--normalise", is_flag=True, help="Divide a choice's log-probability by its number of tokens."),

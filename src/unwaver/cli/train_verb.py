@@ -66,7 +66,12 @@ if TYPE_CHECKING:
         "--form",
         multiple=True,
         metavar="[TASK=]FORM",
-        help="Layout of the input: plain, calm or target-only. Repeatable. [default: plain]",
+        help="Layout of the input: plain, calm, target-only or t5. Repeatable. [default: plain; t5 for T5]",
+    ),
+    option(
+        "--head",
+        type=click.Choice(["classify", "text"]),
+        help="Classify, or write the answer. [default: text for T5, else classify]",
     ),
     option("--recipe", default="small", show_default=True, metavar="NAME", help="becel, calm, paranlu or small."),
 )

@@ -217,7 +217,12 @@ def _tested(record: Mapping[str, Any], said: Sequence[Answers], seen: Mapping[st
     *own, others = said
     return [
         Tested(
-            model["name"], model["method"], {**answers, **others}, model.get("writes"), seen.get(str(number), ())
+            model["name"],
+            model["method"],
+            {**answers, **others},
+            model.get("writes"),
+            seen.get(str(number), ()),
+            form=model.get("form") or "",
         )
         for number, (model, answers) in enumerate(zip(record["models"], own, strict=True))
     ]

@@ -22,6 +22,7 @@ from unwaver.groups import WRITER, is_free_text
 from unwaver.models import open_models
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection, select
+from unwaver.tasks import T5
 from unwaver.types import Group, Model
 from unwaver.variants.certifiers import option_of
 
@@ -103,7 +104,12 @@ class Prepared:
             parts.append(f"{self.config.shots}-shot")
         if self.config.normalise and model.method == "logprob":
             parts.append("per token")
+        if self.form_of(model) == T5:
+            parts.append("T5's form")
         return ", ".join(parts)
+
+    def form_of(self, model: Model) -> str:
+        return (self.config.form or Parts(model).form) if "prompt" in model.reads else ""
 
     def writes(self, model: Model) -> str | None:
         """The method for free text, or None if it is the same as for labels."""
@@ -114,7 +120,7 @@ class Prepared:
         return reviewed(groups, self.chosen.review, self.config)
 
     def words(self, groups: Sequence[Group]) -> dict[tuple[str, str], tuple[str, ...]]:
-        return self.renderer.words(groups)
+        return self.renderer.words(groups, self.models)
 
     def close(self) -> None:
         """Close every model that was opened."""

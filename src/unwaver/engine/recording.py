@@ -23,6 +23,7 @@ from unwaver.engine.prepare import Prepared
 from unwaver.errors import StoreFull
 from unwaver.models.parts import Parts
 from unwaver.secrets import masked, masked_settings
+from unwaver.tasks import T5
 from unwaver.types import Group, Model
 
 
@@ -139,14 +140,21 @@ class Recording:
 def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | None) -> dict[str, Any]:
     """The content of run.json: enough to repeat the run, and to score it without the model."""
     config, writer = prepared.config, prepared.writer
-    forms = {f"{task}/{name}": form for (task, name), form in prepared.renderer.forms(groups).items()}
+    forms = {
+        f"{task}/{name}": form for (task, name), form in prepared.renderer.forms(groups, prepared.models).items()
+    }
     return {
         "version": folder.RUN_VERSION,
         "id": config.id,
         "command": masked_settings(sys.argv),
         "config": masked_settings(asdict(config)),
         "models": [
-            {**_model_record(name, model), "method": prepared.method_of(model), "writes": prepared.writes(model)}
+            {
+                **_model_record(name, model),
+                "method": prepared.method_of(model),
+                "writes": prepared.writes(model),
+                "form": prepared.form_of(model),
+            }
             for name, model in zip(prepared.names, prepared.models, strict=True)
         ],
         "judges": [
@@ -168,6 +176,11 @@ def _notes(prepared: Prepared, groups: Sequence[Group]) -> dict[str, list[str]]:
         for name, model in zip(prepared.names, prepared.models, strict=True):
             if note := repeats_note(groups, model, replicates):
                 notes[name] = [note]
+    for name, model in zip(prepared.names, prepared.models, strict=True):
+        if prepared.form_of(model) == T5:
+            from unwaver.tasks.t5 import ours_note
+
+            notes[name] = [*notes.get(name, ()), *ours_note(groups)]
     return notes
 
 

@@ -44,6 +44,7 @@ class Tested:
     writes: str | None = None
     seen: Sequence[str] = ()
     groups: Sequence[Group] | None = None
+    form: str = ""  # in which the model read the items, where its words are others
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _frame(evidence: Evidence, number: int, tested: Tested) -> pl.DataFrame:
     frame = table_of(
         evidence.groups if tested.groups is None else tested.groups,
         tested.answers,
-        evidence.words,
+        spoken(evidence.words, tested.form),
         model=tested.name,
         method=tested.method,
         writes=tested.writes,
@@ -107,6 +108,15 @@ def _frame(evidence: Evidence, number: int, tested: Tested) -> pl.DataFrame:
 
         frame = marked(frame, evidence.until, number, evidence.groups)
     return seen_apart(frame, tested.seen)
+
+
+def spoken(words: Words, form: str) -> Words:
+    """The words as a model writes them that reads items in this form."""
+    if not form:
+        return words
+    from unwaver.tasks.t5 import t5_words
+
+    return t5_words(words, form)
 
 
 def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:

@@ -137,6 +137,7 @@ def evidence_of(prepared: Prepared, asked: Asked, store: Store) -> Evidence:
             panel.answers(respondent, store),
             prepared.writes(respondent.model),
             prepared.renderer.seen(groups, respondent.model),
+            form=prepared.form_of(respondent.model),
         )
         for name, respondent in zip(prepared.names, panel.tested, strict=True)
     ]

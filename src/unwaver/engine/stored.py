@@ -54,7 +54,9 @@ def read_run(place: Path) -> dict[str, Any]:
 
 
 # what is read again; config.config_from looks at the configuration, failures.from_records at the failures
-_MODEL = fields({"name": text, "method": text}, {"writes": maybe(text), "settings": maybe(dict_of(plain))})
+_MODEL = fields(
+    {"name": text, "method": text}, {"writes": maybe(text), "form": maybe(text), "settings": maybe(dict_of(plain))}
+)
 _CERTIFIED = fields(
     {
         "case": text,

@@ -64,7 +64,7 @@ def find_model(spec: str, option: str = "--model ") -> Found:
 
 
 def _open(config: Config, found: Found, decode: Mapping[str, object]) -> Model:
-    general = {"method": config.method, "system": config.system, "device": config.device, "seed": config.seed}
+    general = {name: getattr(config, name) for name in ("method", "form", "system", "device", "seed")}
     settings = registry.accepted(found.make, {**general, "map": dict(config.map) or None})
     own: Mapping[str, object] = {}
     if config.model_args:

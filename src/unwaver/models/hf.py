@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +10,8 @@ from unwaver.errors import ModelError, UsageError
 from unwaver.models.absolute import absolute_hint
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
 from unwaver.models.pretrained import pretrained
-from unwaver.models.trained import read_trained
+from unwaver.models.trained import Trained, read_trained
+from unwaver.tasks import T5
 from unwaver.types import Model
 
 HUB_SECONDS = 5.0  # that the hub has to answer
@@ -19,6 +21,7 @@ def open_model(
     name: str,
     *,
     method: str | None = None,
+    form: str | None = None,
     system: str | None = None,
     chat: bool | None = None,
     device: str | None = None,
@@ -38,7 +41,8 @@ def open_model(
     """`method`: a classifier classifies; a language model gives the log-probability of each choice ("logprob",
     the default) or writes an answer that is read ("generate"); free text is written in any case. `max_tokens` is
     16 to say a label and 64 in free text if not given. `map` joins a classifier's labels to the task's. Weights
-    are loaded when the first question is asked."""
+    are loaded when the first question is asked. `form` is the layout of the items; T5 and its kin read "t5" unless
+    told otherwise, and then write their answer by default."""
     path, config, identity, shown = found(name, revision, trust_remote_code)
     trained = read_trained(Path(path))
     loading: dict[str, Any] = {
@@ -65,11 +69,12 @@ def open_model(
         from unwaver.models.hf_seq2seq import text_to_text
 
         language_model = text_to_text
+    form = form_of(config, trained, form)
     model = language_model(
         path,
         name=shown,
         identity=identity,
-        method=method or "logprob",
+        method=method or ("generate" if form == T5 else "logprob"),
         system=system,
         chat=chat,
         batch_tokens=batch_tokens,
@@ -82,8 +87,19 @@ def open_model(
         no_repeat_ngram=no_repeat_ngram,
         **loading,
     )
-    model.trained = trained
+    model.trained, model.form = trained, form
     return cast(Model, model)
+
+
+def form_of(config: Mapping[str, Any], trained: Trained | None, asked: str | None) -> str:
+    """The layout in which a language model reads items: the one asked for, the one it was trained in, or its
+    family's own; "" is the task's own."""
+    if asked or trained is not None:
+        forms = {str(entry["form"]) for entry in trained.tasks.values()} if trained else set()
+        return asked or (forms.pop() if len(forms) == 1 else "")
+    from unwaver.tasks.t5 import FAMILY
+
+    return T5 if config.get("model_type") in FAMILY else ""
 
 
 def found(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str, dict[str, Any], str, str]:

@@ -27,6 +27,8 @@ class MultiTask(nn.Module):  # type: ignore[misc]
     """`classifiers` are one for each task, in the order of the numbers in a batch; the encoder of the first is
     that of all. Only what is not shared twice is registered, so that weights are saved once."""
 
+    _keys_to_ignore_on_save = None  # the Trainer looks for it where a checkpoint lacks tied weights
+
     def __init__(self, classifiers: Mapping[str, Any]):
         super().__init__()
         first = next(iter(classifiers.values()))
@@ -49,6 +51,15 @@ class MultiTask(nn.Module):  # type: ignore[misc]
                 logits = part.new_full((len(task), self.widest), torch.finfo(part.dtype).min)
             logits[rows, : part.shape[1]] = part
         return SimpleNamespace(logits=logits)
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Each tensor once: a BART reads and writes with one table of words, and safetensors refuses copies."""
+        found = super().state_dict(*args, **kwargs)
+        once: dict[int, str] = {}
+        for name, tensor in list(found.items()):
+            if once.setdefault(tensor.data_ptr(), name) != name and tensor.numel():
+                del found[name]
+        return found
 
     def save(self, folder: Path) -> None:
         from safetensors.torch import save_file

@@ -14,6 +14,7 @@ from unwaver.models.hf_common import folder_errors, length_batches
 from unwaver.models.hf_generate import TextGenerator
 from unwaver.models.hf_prefix import memory_hint
 from unwaver.models.hf_text import Options, Tokens, apart, load_weights, padding_id
+from unwaver.tasks import T5
 from unwaver.types import Answer, Batch, Request
 
 CPU_BATCH = 2048  # tokens of the prompts of a batch
@@ -44,6 +45,7 @@ class TextToText:
     options: Options
     free_text: TextToText | None = None  # who answers where there are no choices, with the same weights
     reads: tuple[str, ...] = ("prompt", "words")
+    form: str = ""
     settings: Mapping[str, object] = field(init=False)
     method: str = field(init=False)
     decoding: str = field(init=False)
@@ -99,7 +101,8 @@ class TextToText:
         budget = self.options.batch_tokens or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)
         if self.method == "generate":
             generator = TextGenerator(torch, model, self.tokens.tokenizer, self.options, budget)
-            yield from generator.answers(requests, prompts, cut)
+            for written in generator.answers(requests, prompts, cut):
+                yield [(i, self._as_label(requests[i], answer)) for i, answer in written]
             return
         words = [tuple(self.tokens.encode_bare(r.words)) for r in requests]
         good = [i for i, choices in enumerate(words) if all(choices)]
@@ -112,6 +115,14 @@ class TextToText:
                 (i, Answer(logprobs=s, tokens=tuple(map(len, words[i])), truncated=cut[i]))
                 for i, s in zip(batch, sums, strict=True)
             ]
+
+    def _as_label(self, request: Request, answer: Answer) -> Answer:
+        """In T5's form an answer is the name of a label: one that is longer than every label was not cut short
+        of one, it is none."""
+        if self.form != T5 or answer.finish != "length" or not request.words:
+            return answer
+        longest_label = max(map(len, self.tokens.encode_bare(request.words)))
+        return replace(answer, finish="longer than a label") if longest_label < self.options.max_tokens else answer
 
     def _pad(self) -> int:
         return padding_id(self.tokens.tokenizer)

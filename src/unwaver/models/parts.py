@@ -107,6 +107,11 @@ class Parts:
         return getattr(self._model, "price", None)
 
     @property
+    def form(self) -> str:
+        """The form in which the model reads items, "t5" for T5; "" for the task's own."""
+        return getattr(self._model, "form", "")
+
+    @property
     def trained(self) -> Trained | None:
         """What `unwaver train` has left with the model: tasks, forms, and texts it was trained on."""
         return getattr(self._model, "trained", None)

@@ -23,14 +23,14 @@ from unwaver.checked import check, dict_of, fields, list_of, one_of, some, text,
 from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import read_json
 from unwaver.models.arrays import WHOLE, read_arrays
-from unwaver.tasks import CALM, TARGET, Task
+from unwaver.tasks import CALM, T5, TARGET, Task
 from unwaver.tasks.calm_layout import calm_fields
 from unwaver.types import Group, Item
 
 ABOUT, SEEN, HEADS = "unwaver.json", "seen.npz", "heads.safetensors"
 VERSION = 1
 PLAIN = "plain"
-FORMS = (PLAIN, CALM, TARGET)
+FORMS = (PLAIN, CALM, TARGET, T5)
 _AGAIN = "train it again, or take the whole folder"
 
 Fingerprints = NDArray[np.uint64]
@@ -92,6 +92,10 @@ def in_form(item: Item, task: Task, form: str) -> Item:
     """The item as a model of this form reads it. What a suite has laid out already stays: CALM's signs."""
     if form == PLAIN or item.template == form:
         return item
+    if form == T5:
+        from unwaver.tasks.t5 import in_t5_form
+
+        return in_t5_form(item, task)
     if form == TARGET:
         if item.template:
             hint = "ask it about suites whose items are plain: becel, paranlu"

@@ -30,6 +30,7 @@ class Form:
 
 
 CALM = "calm"
+T5, T5_CALM = "t5", "t5_calm"  # as T5 was trained: unwaver.tasks.t5
 TARGET = "target-only"  # a partial input: only the text that variants change
 # forms that list the labels as options, with the marks before them; the mark at place i stands for choices[i]
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -74,7 +75,11 @@ class Task:
             return forms.calm_form(self)
         if name == TARGET:
             return forms.target_form(self)
-        raise UsageError(f"{self.name} has no form {name}", hint=near(name, {CALM, TARGET, *OPTIONS, *self.forms}))
+        if name in (T5, T5_CALM):
+            return forms.form_for_t5(self, name)
+        raise UsageError(
+            f"{self.name} has no form {name}", hint=near(name, {CALM, TARGET, T5, *OPTIONS, *self.forms})
+        )
 
     def check_relation(self, kind: str) -> None:
         """Refuse a relation that does not hold for this task, with the reason."""

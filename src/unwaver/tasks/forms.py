@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unwaver.errors import UsageError
-from unwaver.tasks import FIELD, Form, Task
+from unwaver.tasks import FIELD, T5, Form, Task
 
 
 def options_form(task: Task, base: Form, marks: Sequence[str]) -> Form:
@@ -64,3 +64,9 @@ def target_form(task: Task) -> Form:
     known = {name for segment in segments for name in FIELD.findall(segment)}
     lines = [line for line in task.form.prompt.split("\n") if set(FIELD.findall(line)) <= known]
     return replace(task.form, segments=segments, prompt="\n".join(lines))
+
+
+def form_for_t5(task: Task, name: str) -> Form:
+    from unwaver.tasks.t5 import t5_calm_form, t5_form
+
+    return t5_form(task) if name == T5 else t5_calm_form(task)

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unwaver.errors import ModelError
+from unwaver.errors import ModelError, UsageError
 from unwaver.models.hf import find_model
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
 from unwaver.models.pretrained import pretrained
 
 PACKAGE = "package/"
+TEXT, CLASSIFY = "text", "classify"
 
 
 def open_base(name: str) -> tuple[str, dict[str, Any]]:
@@ -48,8 +49,20 @@ def _in_package(name: str) -> Path:
     raise ModelError(f"there is no package {name}", hint=f"pip install {name.replace('_', '-')}")
 
 
-def is_text_to_text(config: dict[str, Any]) -> bool:
-    return bool(config.get("is_encoder_decoder"))
+def is_text_to_text(config: Mapping[str, Any], head: str | None = None) -> bool:
+    """Whether a base learns to write its answer. Only T5 and its kin do, unless `head` ("text" or "classify") says
+    otherwise: BECEL and CALM give every other model a classification head, BART too."""
+    if head == TEXT and not config.get("is_encoder_decoder"):
+        told = config.get("model_type", "the base")
+        hint = "leave --head out; only encoder-decoders (T5, BART) learn to write"
+        raise UsageError(f"--head text: {told} is no text-to-text model", hint=hint)
+    return head == TEXT or (head is None and is_t5(config))
+
+
+def is_t5(config: Mapping[str, Any]) -> bool:
+    from unwaver.tasks.t5 import FAMILY
+
+    return config.get("model_type") in FAMILY
 
 
 def load_classifier(path: str, labels: Sequence[str], seed: int) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from unwaver.errors import UsageError
 from unwaver.models.trained import in_form
 from unwaver.suites.built import builder, names_of
-from unwaver.tasks import CALM, Task
+from unwaver.tasks import CALM, T5, Task
 from unwaver.types import Group, Item
 from unwaver.variants.paraphrase import is_model
 from unwaver.variants.source import Source
@@ -77,7 +77,7 @@ def checked(names: Sequence[str], form: str, share: float, options: Mapping[str,
     for name in chosen:
         if name in ("additive", "transitive"):
             raise UsageError(f"{name} makes no pairs", hint="take swap, reverse, signal, negate, paraphrase …")
-        if name in _LAID_OUT and form != CALM:
+        if name in _LAID_OUT and form not in (CALM, T5):
             raise UsageError(f"{name} is a variant of CALM's form", hint="add --form calm")
         if name == "paraphrase" and is_model(options.get("writer")):
             hint = "let it write first (unwaver build), then --writer bank/FILE; or --writer rules"

@@ -166,7 +166,7 @@ class _Training:
         self.checkpoints = folder.with_name(f".{folder.name}.checkpoints")
         self.part = folder.with_name(f".{folder.name}.part")
         self.base, self.config = open_base(setup.base.replace("{seed}", str(seed)))
-        self.text_to_text = is_text_to_text(self.config)
+        self.text_to_text = is_text_to_text(self.config, setup.head)
         self.multi_task = setup.multi_task
         self.recipe = setup.recipe_of(str(self.config.get("model_type", "")))
         if self.text_to_text and setup.consistency:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unwaver.answers.labels import read_label
 from unwaver.errors import ModelError, UsageError
 from unwaver.stats import estimate
 from unwaver.tasks import Task, prompt_of, segments_of
@@ -65,8 +66,16 @@ def answered(model: Any, task: Task, items: Sequence[Item]) -> list[str]:
             logs = answer.logprobs
             if any(math.isnan(x) for x in logs):
                 raise diverged()
-            labels[n] = items[n].choices[max(range(len(logs)), key=logs.__getitem__)] if logs else ""
+            if logs:
+                labels[n] = items[n].choices[max(range(len(logs)), key=logs.__getitem__)]
+            else:
+                labels[n] = _read(items[n], task, answer.text)
     return labels
+
+
+def _read(item: Item, task: Task, text: str | None) -> str:
+    """The label in what a text-to-text model wrote, "" if there is none."""
+    return read_label(text, item.choices, task.form_of(item).words) or ""
 
 
 def diverged() -> ModelError:

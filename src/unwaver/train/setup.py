@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.errors import UsageError, near
+from unwaver.models.hf import form_of
 from unwaver.models.hf_common import import_torch, pick_device
-from unwaver.models.trained import PLAIN, check_form
+from unwaver.models.trained import PLAIN, check_form, read_trained
 from unwaver.suites.library import library
-from unwaver.tasks import CALM, Task, open_task
+from unwaver.tasks import CALM, T5, Task, open_task
 from unwaver.tasks.paranlu_names import TASKS
 from unwaver.train.adversarial import check_substitution
-from unwaver.train.base import base_identity, open_base
+from unwaver.train.base import CLASSIFY, TEXT, base_identity, open_base
 from unwaver.train.consistency import checked
 from unwaver.train.data import Labelled, drawn, held_out, labelled
 from unwaver.train.recipes import Recipe, recipe_for
@@ -39,6 +40,7 @@ class Setup:
     base: str
     multi_task: bool = False
     recipe: str = "small"
+    head: str | None = None  # "classify" or "text"; None: as the base's architecture has it
     form: Mapping[str, str] = field(default_factory=dict)
     train_split: Mapping[str, str] = field(default_factory=dict)
     test_split: Mapping[str, str] = field(default_factory=dict)
@@ -95,6 +97,8 @@ class Setup:
                 raise UsageError(f"--{name} is {value:g}", hint=hint)
 
     def _check_names(self) -> None:
+        if self.head not in (None, CLASSIFY, TEXT):
+            raise UsageError(f"--head {self.head}", hint=near(self.head, (CLASSIFY, TEXT)))
         known = [task_and_form(task)[0].name for task in self.tasks]
         for option in BY_TASK:
             for name in getattr(self, option):
@@ -119,7 +123,7 @@ class Setup:
         found = []
         for name in self.tasks:
             task, form = task_and_form(name)
-            form = check_form(self.of(self.form, task.name, form) or PLAIN)
+            form = check_form(self.of(self.form, task.name, T5 if self._is_t5 else form) or PLAIN)
             task.form_named("" if form == PLAIN else form)
             split = self.of(self.train_split, task.name, TRAIN) or TRAIN
             rows = self.rows.get(task.name, self.rows.get(ALL))
@@ -134,6 +138,14 @@ class Setup:
         if len({part.task.name for part in found}) < len(found):
             raise UsageError("a task is named twice", hint="name each once")
         return found
+
+    @cached_property
+    def _is_t5(self) -> bool:
+        """Whether the base reads tasks as T5 was trained to; what has learnt another form goes on with that."""
+        if "{seed}" in self.base or self.head == CLASSIFY:
+            return False
+        path, config = open_base(self.base)
+        return form_of(config, read_trained(Path(path)), None) == T5
 
     def check(self) -> None:
         """Say what is wrong now, not when the training begins; a base that is trained first is not there yet."""
