@@ -148,12 +148,8 @@ def _check_config(c: Config) -> None:
             object.__setattr__(c, "until", str(bar))
     if c.limit is not None and c.sample is not None:
         raise UsageError("--limit and --sample exclude one another", hint="give one of them")
-    if c.form:
-        from unwaver.models.trained import check_form
-
-        check_form(c.form)
-        if c.template:
-            raise UsageError("--form and --template exclude one another", hint="give one of them")
+    if c.form and c.template:
+        raise UsageError("--form and --template exclude one another", hint="give one of them")
     if c.unreadable not in ("violate", "skip"):
         raise UsageError(f"unreadable={c.unreadable!r}", hint="known: violate, skip")
     if c.cut not in ("exclude", "keep"):

@@ -140,6 +140,10 @@ def prepare(config: Config, console: Console | None = None, models: Sequence[str
         from unwaver.answers.extract import reader
 
         reader(config.read)
+    if config.form:
+        from unwaver.models.trained import check_form
+
+        check_form(config.form)
     budget_of(config)
     prepared = prepare_asking(config, console, given)
     if config.agree or config.scorers or any(map(is_free_text, prepared.groups)):
