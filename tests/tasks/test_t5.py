@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from unwaver.tasks import CALM, T5, T5_CALM, built_in, prompt_of
+from unwaver.tasks import CALM, T5, T5_CALM, built_in, prompt_of, spoken
 from unwaver.tasks.calm_layout import SIGNS, calm_fields
-from unwaver.tasks.t5 import in_t5_form, is_ours, t5_words
+from unwaver.tasks.t5 import in_t5_form, is_ours
 from unwaver.types import Item
 
 # Raffel et al. 2020, appendix D
@@ -79,9 +79,9 @@ def test_free_text_and_lists_of_options_stay_as_they_are() -> None:
 
 def test_words_of_a_model_that_reads_this_form() -> None:
     words = {("wic", ""): ("No", "Yes"), ("wic", T5): ("False", "True"), ("own", ""): ("a", "b")}
-    spoken = t5_words(words, T5)
-    assert spoken["wic", ""] == ("False", "True")
-    assert spoken["own", ""] == ("a", "b")
-    assert t5_words(words, CALM) == words
+    said = spoken(words, T5)
+    assert said["wic", ""] == ("False", "True")
+    assert said["own", ""] == ("a", "b")
+    assert spoken(words, CALM) == words
     calm = {("rte", CALM): ("Yes", "No"), ("rte", T5_CALM): ("entailment", "not_entailment")}
-    assert t5_words(calm, T5)["rte", CALM] == ("entailment", "not_entailment")
+    assert spoken(calm, T5)["rte", CALM] == ("entailment", "not_entailment")

@@ -13,6 +13,7 @@ from unwaver.groups import is_plain
 from unwaver.groups.certify import Read, Reading, needed
 from unwaver.models.parts import Parts
 from unwaver.state import CutMode
+from unwaver.tasks import Words, spoken
 from unwaver.types import Answer, Group, Item, Model, Request
 
 Answers = dict[tuple[str, int], Answer]  # by item and replicate
@@ -25,6 +26,7 @@ class Respondent:
     model: Model
     known_as: str = ""
     plan: Plan = field(default_factory=Plan)
+    form: str = ""  # in which it reads items, where that is not the task's own
     option: str = ""  # what stands before an option of the model on the command line, if not --model-arg
 
     def put(self, asker: Asker, only: set[str] | None = None, progress: Progress = lambda _: None) -> bool:
@@ -47,6 +49,10 @@ class Respondent:
             self.plan.groups.append([key])
         check_requests(self.model, list(self.plan.requests.values()))
 
+    def spoken(self, words: Words) -> Words:
+        """The words as this model writes them."""
+        return spoken(words, self.form)
+
     def answers(self, item: Item) -> bool:
         return item.judge == self.known_as or (not self.known_as and item.judge == "self")
 
@@ -62,8 +68,9 @@ class Panel:
         replicates: int = 1,
         normalise: bool = False,
         cut: CutMode = "exclude",
+        form: str | None = None,
     ):
-        self.tested = [Respondent(model) for model in models]
+        self.tested = [Respondent(model, form=form or Parts(model).form) for model in models]
         self.certifiers = [Respondent(model, name) for name, model in certifiers.items()]
         self._render, self._replicates = render, replicates
         self._normalise, self._cut = normalise, cut
@@ -104,12 +111,11 @@ class Panel:
             found.update(answers_of(keys, store))
         return found
 
-    def reads(
-        self, tested: Respondent | None, store: Store, words: Mapping[tuple[str, str], Sequence[str]]
-    ) -> list[Read]:
+    def reads(self, tested: Respondent | None, store: Store, words: Words) -> list[Read]:
         """How that reads, one function for each replicate."""
         from unwaver.answers.table import label_reader
 
+        words = tested.spoken(words) if tested else words
         told = label_reader(self.answers(tested, store), words, self._normalise, cut=self._cut)
 
         def of(replicate: int) -> Read:
@@ -124,7 +130,7 @@ class Panel:
         self,
         groups: Sequence[Group],
         store: Store,
-        words: Mapping[tuple[str, str], Sequence[str]],
+        words: Words,
         put: Callable[[Respondent, set[str]], bool],
         tested: Sequence[Respondent] | None = None,
     ) -> None:
@@ -154,7 +160,7 @@ class Panel:
         self,
         groups: Sequence[Group],
         store: Store,
-        words: Mapping[tuple[str, str], Sequence[str]],
+        words: Words,
         asked: Sequence[Respondent],
     ) -> dict[Respondent, set[str]]:
         wanted: dict[Respondent, set[str]] = {respondent: set() for respondent in asked}

@@ -19,6 +19,7 @@ from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError, near
 from unwaver.groups.clusters import share_items
+from unwaver.tasks import Words, spoken
 from unwaver.types import Group
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from unwaver.metrics.score import Measured
 
 WAVE = 16  # groups; later a twentieth of what was asked
-Words = Mapping[tuple[str, str], Sequence[str]]
 
 
 def by_case(groups: Sequence[Group]) -> dict[str, list[Group]]:
@@ -146,14 +146,16 @@ class Until:
                 raise UsageError(f"{why} ({case})", hint="possible here: " + ", ".join(sorted(usable)))
             raise UsageError(f"--until: {case} has no {self._bar.metric}", hint=near(self._bar.metric, usable))
 
-    def _frame(self, groups: Sequence[Group], answers: Answers, asker: Asker | None = None) -> pl.DataFrame:
+    def _frame(
+        self, groups: Sequence[Group], answers: Answers, asker: Asker | None = None, form: str = ""
+    ) -> pl.DataFrame:
         from unwaver.answers.table import table_of
 
         config = self._config
         frame = table_of(
             groups,
             answers,
-            self._words,
+            spoken(self._words, form),
             model="",
             method="",
             replicates=config.replicates,
@@ -205,7 +207,7 @@ class Until:
         from unwaver.stats.sequential import decide, seen
 
         groups = [group for cluster in wave for group in cluster]
-        frame = self._frame(groups, self._panel.answers(tested, asker.store, groups), asker)
+        frame = self._frame(groups, self._panel.answers(tested, asker.store, groups), asker, tested.form)
         found = next(m for m in self._measured(frame) if m.metric.name == self._bar.metric)
         block, of_groups = found.block, found.mean_of
         assert of_groups is not None

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unwaver.agree import Agreement
-    from unwaver.engine.road import Tested, Words
+    from unwaver.engine.road import Tested
+    from unwaver.tasks import Words
 
 Unreadable = Literal["violate", "skip"]
 AGAIN = "run the command of the run again"

@@ -176,7 +176,7 @@ def prepare_asking(config: Config, console: Console | None, models: Sequence[str
         from unwaver.engine.base_splits import with_base
 
         chosen = with_base(chosen, config, tested, renderer)
-    panel = Panel(tested, certifiers, renderer, config.replicates, config.normalise, config.cut)
+    panel = Panel(tested, certifiers, renderer, config.replicates, config.normalise, config.cut, config.form)
     for respondent in panel.certifiers:
         respondent.option = f"{option_of(respondent.known_as, config.judges)}{respondent.known_as},"
     panel.plan(_in_order(config, chosen.groups))

@@ -21,13 +21,12 @@ from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.groups import SEEN_SUFFIX
 from unwaver.metrics.score import score_frame
+from unwaver.tasks import Words, spoken
 from unwaver.types import Group, Score
 
 if TYPE_CHECKING:
     from unwaver.agree import Agreement
     from unwaver.agree.scorers import Scorer
-
-Words = Mapping[tuple[str, str], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -108,15 +107,6 @@ def _frame(evidence: Evidence, number: int, tested: Tested) -> pl.DataFrame:
 
         frame = marked(frame, evidence.until, number, evidence.groups)
     return seen_apart(frame, tested.seen)
-
-
-def spoken(words: Words, form: str) -> Words:
-    """The words as a model writes them that reads items in this form."""
-    if not form:
-        return words
-    from unwaver.tasks.t5 import t5_words
-
-    return t5_words(words, form)
 
 
 def seen_apart(frame: pl.DataFrame, seen: Sequence[str]) -> pl.DataFrame:

@@ -98,6 +98,18 @@ def built_in() -> Mapping[str, Task]:
     return parse_tasks(tomllib.loads(BUILT_IN.read_text(encoding="utf-8")))
 
 
+Words = Mapping[tuple[str, str], Sequence[str]]  # what stands for the labels in a prompt, by task and template
+
+
+def spoken(words: Words, form: str) -> Words:
+    """The words as a model writes them that reads items in this form."""
+    if form != T5:
+        return words
+    from unwaver.tasks.t5 import t5_words
+
+    return t5_words(words)
+
+
 def task_named(name: str) -> Task:
     """A built-in one; see unwaver.tasks.own for those of installed packages and files."""
     tasks = built_in()

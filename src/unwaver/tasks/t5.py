@@ -7,13 +7,13 @@ CALM's layout    t5_calm   rte [sentence1] It rains. [sentence2] It is wet.   on
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from unwaver.tasks import CALM, T5, T5_CALM, Form, Task
+from unwaver.tasks import CALM, T5, T5_CALM, Form, Task, Words
 from unwaver.tasks.calm_layout import COLON, SIGNS
 from unwaver.types import Group, Item
 
@@ -92,8 +92,6 @@ def plain_template(template: str) -> str:
     return next((plain for plain, name in _NAMES.items() if name == template), template)
 
 
-def t5_words(words: Mapping[tuple[str, str], Sequence[str]], form: str) -> Mapping[tuple[str, str], Sequence[str]]:
-    """`words` by (task, template) as a model of this form writes them, found under its own templates."""
-    if form != T5:
-        return words
+def t5_words(words: Words) -> Words:
+    """`words` by (task, template) as T5 writes them, found under its own templates."""
     return {(task, name): words.get((task, _NAMES.get(name, name)), said) for (task, name), said in words.items()}
