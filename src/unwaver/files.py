@@ -62,13 +62,15 @@ def read_rows(path: Path, *, required: Sequence[str] = (), quoting: bool = True)
     """
     suffix = extension(path)
     if suffix not in EXTENSIONS:
+        if path.is_file() and (found := _columnar_rows(path, required)):
+            return found
         if path.is_dir():
             raise DataError("this is a folder, expected a file", hint="name a file in it", file=path)
         if not path.exists():
             raise DataError("there is no such file", hint="check the path", file=path)
         raise DataError(
             f"cannot tell the format of {path.name}",
-            hint="name it .tsv, .csv, .jsonl or .json, or one of these with .gz",
+            hint="name it .tsv, .csv, .jsonl or .json, or one of these with .gz, or .parquet or .arrow",
             file=path,
         )
     text = read_text(path)
@@ -81,6 +83,12 @@ def read_rows(path: Path, *, required: Sequence[str] = (), quoting: bool = True)
     if not rows:
         raise DataError("the file has no rows", hint="put one row below the header for each item", file=path)
     return rows
+
+
+def _columnar_rows(path: Path, required: Sequence[str]) -> list[Row]:
+    from unwaver.columnar import COLUMNAR, read_columnar
+
+    return _json_rows(read_columnar(path), "", path, required) if path.suffix in COLUMNAR else []
 
 
 def read_json(path: Path) -> Any:

@@ -80,6 +80,6 @@ def _as_model(model: Any) -> Any:
 
     if isinstance(model, str | Model) or not callable(model):
         return model
-    from unwaver.models.python import PythonModel
+    from unwaver.models.python import from_function
 
-    return PythonModel(getattr(model, "__name__", "function"), model, "", 64)
+    return from_function(model)

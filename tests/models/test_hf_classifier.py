@@ -203,3 +203,15 @@ def test_batches_hold_everything_once_within_the_budget(lengths: list[int], budg
     for batch in batches:
         assert len(batch) == 1 or max(lengths[i] for i in batch) * len(batch) <= budget
         assert len(batch) <= 16
+
+
+def test_a_label_may_mean_another_in_another_task() -> None:
+    labels = {0: "entailment", 1: "neutral", 2: "contradiction"}
+    several = {
+        "entailment": "strengthener",
+        "neutral": "not_entailment|weakener",
+        "contradiction": "not_entailment|weakener",
+    }
+    assert joined_labels("rte", ("entailment", "not_entailment"), labels, several) == [[0], [1, 2]]
+    assert joined_labels("delta-snli", ("weakener", "strengthener"), labels, several) == [[1, 2], [0]]
+    assert joined_labels("snli", tuple(labels.values()), labels, several) == [[0], [1], [2]]

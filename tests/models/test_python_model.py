@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -184,3 +185,15 @@ def test_a_function_that_runs_out_of_memory():
     with pytest.raises(ModelError, match="greedy ran out of memory with 1 requests") as raised:
         list(python.PythonModel("greedy", greedy, "", 64).answer([Request("t", ("a",), "a", ("x",), ("x",))]))
     assert "batch=8" in raised.value.hint
+
+
+def test_a_function_of_one_prompt_is_told_by_its_annotation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "of_one.py").write_text("def answer(prompt: str) -> str:\n    return prompt.upper()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    model = python.open_model("of_one:answer")
+    request = Request("t", ("a",), "who?", (), ())
+    ((_, answer),) = next(model.answer([request]))
+    assert answer.text == "WHO?"

@@ -119,6 +119,10 @@ def load(
         if place is not None:
             return _with_test(load_run(place, cut=cut, review=review, agree=agree), options.test, paths)
         answers, notes = read_logs(paths, options)
+    elif options.names_columns:  # a table in memory with columns of its own names
+        from unwaver.suites.in_memory import as_file
+
+        answers, notes = read_logs([as_file(answers)], options)
     kept = {"cut": cut} if cut == "keep" else {}
     frame = complete(answers, cut or "exclude")
     found = Loaded([frame], run={"versions": folder.versions(), **kept, **({"notes": notes} if notes else {})})
@@ -146,6 +150,7 @@ def run_folder(paths: Sequence[Path], format: str = "auto") -> Path | None:
     """The run folder that the paths name, or None if they name tables or logs. With --format auto, any folder is a
     run folder unless it holds other tools' logs."""
     from unwaver.logs import is_log_folder
+    from unwaver.logs.foreign import refuse_unfinished
 
     for path in paths:
         if not path.exists():
@@ -154,7 +159,10 @@ def run_folder(paths: Sequence[Path], format: str = "auto") -> Path | None:
             )
     found = [p for p in paths if (p / folder.RUN).exists() or p.name == folder.RUN]
     if format == "auto":
-        found += [p for p in paths if p.is_dir() and p not in found and not is_log_folder(p)]
+        strange = [p for p in paths if p.is_dir() and p not in found and not is_log_folder(p)]
+        for path in strange:
+            refuse_unfinished(path)
+        found += strange
     elif format == "run":
         found = list(paths)
     else:

@@ -41,14 +41,16 @@ class Outcome:
     groups: Sequence[Group]
 
 
-def run(suites: str | Sequence[str], model: str | Model | Sequence[str | Model], **options: Any) -> Result:
+def run(suites: Any, model: str | Model | Sequence[str | Model], **options: Any) -> Result:
     """Ask models about suites and score the answers: run("sample", "fake/random", limit=5).
 
-    A model is "provider/name" or any object with the methods of unwaver.Model. Options are the fields of
-    `Config`; `model_args` are those of the model.
+    `suites` are names or paths, or a table in memory: a frame of Polars or pandas, an Arrow table, a Dataset, or
+    rows. A model is "provider/name", a function, or an object with the methods of unwaver.Model. Options are the
+    fields of `Config`; `model_args` are those of the model.
     """
-    names = (suites,) if isinstance(suites, str) else tuple(suites)
-    models = [model] if isinstance(model, str) or not isinstance(model, Sequence) else list(model)
+    from unwaver.engine.given_in_python import as_models, as_suites
+
+    names, models = as_suites(suites), as_models(model)
     config = Config(names, tuple(m if isinstance(m, str) else m.name for m in models), **options)
     return go(config, models=models).result
 

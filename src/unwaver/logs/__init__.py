@@ -17,7 +17,9 @@ import polars as pl
 
 from unwaver import registry
 from unwaver.errors import DataError, UsageError, near
-from unwaver.logs.common import LogOptions, notes_on, settle
+from unwaver.logs.common import LogOptions, settle
+from unwaver.logs.foreign import refuse_foreign
+from unwaver.logs.notes import notes_on
 
 __all__ = ["LogOptions", "format_of", "is_log_folder", "options_from", "read_logs"]
 
@@ -28,7 +30,7 @@ _EXPECTED = (
 
 
 def options_from(given: dict[str, Any]) -> LogOptions:
-    known = [name for name in LogOptions.__dataclass_fields__ if name != "say"]
+    known = [name for name in LogOptions.__dataclass_fields__ if name not in ("say", "named")]
     for name in given:
         if name not in known:
             raise UsageError(f"score has no option {name!r}", hint=near(name, known))
@@ -49,7 +51,11 @@ def read_logs(paths: Sequence[Path], options: LogOptions) -> tuple[pl.DataFrame,
             )
     said: list[str] = []
     options = replace(options, say=said.append, test=())
-    frames = [registry.call("logs", first, pl.DataFrame, path, options) for path in dict.fromkeys(paths)]
+    files = list(dict.fromkeys(paths))
+    frames = [
+        registry.call("logs", first, pl.DataFrame, path, options.about(path, len(files) > 1 and path.is_file()))
+        for path in files
+    ]
     frame = pl.concat(_alike(frames), how="diagonal_relaxed")
     if frame["kind"].null_count() == 0:  # a table of groups
         return frame, {first: list(dict.fromkeys(said))} if said else {}
@@ -75,6 +81,7 @@ def is_log_folder(path: Path) -> bool:
 
 def format_of(path: Path) -> str:
     """The name of the format that knows this file or folder."""
+    refuse_foreign(path)
     for name in registry.names("logs"):
         looks_like = registry.beside("logs", name, "looks_like")
         if looks_like is not None and registry.guarded("logs", name, looks_like, object)(path):

@@ -12,7 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ class LogOptions:
     replicate: str | None = None
     test: Any = ()  # the same model's answers on the full test set: [MODEL=]FILE, several, or TestSets
     say: Callable[[str], None] = field(default=silent, compare=False)  # what a reader of the scores must know
+    named: bool = False  # whether what is said names the file already
 
     def __post_init__(self) -> None:
         if self.bucket_file is not None:
@@ -57,6 +58,13 @@ class LogOptions:
                     f"--bucket-regex {self.bucket_regex}: {e}",
                     hint="such as '^(.+)-p[0-9]+$': the bucket in brackets",
                 ) from None
+
+    def about(self, file: Path, several: bool = True) -> LogOptions:
+        """The same, with the name of a file before what is said of it, where there are several."""
+        if not several or self.named:
+            return self
+        say = self.say
+        return replace(self, say=lambda line: say(f"{file.name}: {line}"), named=True)
 
     @property
     def has_buckets(self) -> bool:
@@ -318,7 +326,7 @@ def _pair(row: Row) -> tuple[str, str]:
 
 # --- several files ------------------------------------------------------------------------------------------
 
-_BUCKET = ("model", "method", "group")  # within a task
+BUCKET = ("model", "method", "group")  # within a task
 
 
 def settle(frame: pl.DataFrame) -> pl.DataFrame:
@@ -341,7 +349,7 @@ def settle(frame: pl.DataFrame) -> pl.DataFrame:
 def _kinds(frame: pl.DataFrame) -> pl.Expr:
     """`paraphrase` for tasks in which some bucket has several wordings, `repeat` for the others."""
     counts = frame.group_by("task").agg(
-        buckets=pl.struct(_BUCKET).hash().n_unique(), wordings=pl.struct(*_BUCKET, "item").hash().n_unique()
+        buckets=pl.struct(BUCKET).hash().n_unique(), wordings=pl.struct(*BUCKET, "item").hash().n_unique()
     )
     several = counts.filter(pl.col("wordings") > pl.col("buckets"))["task"].to_list()
     return pl.when(pl.col("task").is_in(several)).then(pl.lit("paraphrase")).otherwise(pl.lit("repeat"))
@@ -350,7 +358,7 @@ def _kinds(frame: pl.DataFrame) -> pl.Expr:
 def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
     """`replicate` as 0, 1, …: the names in the log in order of appearance if they tell all repeats of a wording
     apart, else the repeats of each wording in order."""
-    keys = ["task", *_BUCKET, "item"]
+    keys = ["task", *BUCKET, "item"]
     if frame["replicate"].null_count() == 0:
         names = frame["replicate"].unique(maintain_order=True).to_list()
         number = pl.col("replicate").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
@@ -364,30 +372,3 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
 def _all_different(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
     """Rows with different hashes are different; hashes are much faster to compare than texts."""
     return bool(frame.select(pl.struct(keys).hash().n_unique()).item() == frame.height)
-
-
-def notes_on(frame: pl.DataFrame) -> dict[str, list[str]]:
-    """What cannot be told from these logs, by suite/task/kind."""
-    blocks = (
-        frame.filter(~pl.col("status").is_in(list(NO_ANSWER)))
-        .group_by("suite", "task", "kind", maintain_order=True)
-        .agg(
-            alone=pl.struct(_BUCKET).hash().n_unique() == pl.len(),
-            known=(pl.col("right").is_not_null() | pl.col("gold").is_not_null()).any(),
-            answered=pl.col("label").is_not_null().any(),
-        )
-    )
-    notes = {}
-    for suite, task, kind, alone, known, answered in blocks.rows():
-        said = [*[_ALONE] * alone, *[_NO_GOLD] * (not known), *[_NO_ANSWERS] * (not answered)]
-        if said:
-            notes[f"{suite}/{task}/{kind}"] = said
-    return notes
-
-
-_ALONE = (
-    "every bucket has one answer, so nothing can be said of consistency; say which questions belong together: "
-    "--bucket, --bucket-regex or --bucket-file"
-)
-_NO_GOLD = "which answers are right is not known: no P_C and no accuracy, only how far answers agree"
-_NO_ANSWERS = "the log holds no answers, only whether they are right: no Cons_lex and no tau"

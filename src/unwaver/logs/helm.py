@@ -32,6 +32,7 @@ from unwaver.logs.common import (
     with_named_fields,
 )
 from unwaver.logs.ended import log_status
+from unwaver.logs.foreign import unfinished_helm
 
 NAME = "helm"
 STATE = "scenario_state.json"
@@ -46,7 +47,11 @@ def looks_like(path: Path) -> bool:
 
 
 def read(path: Path, options: LogOptions) -> pl.DataFrame:
-    return pl.concat([_read_run(file, options) for file in files_in(path, STATE)])
+    if left_out := unfinished_helm(path) if path.is_dir() else []:
+        names = ", ".join(folder.name for folder in left_out[:3]) + " …" * (len(left_out) > 3)
+        options.say(f"{len(left_out):,} without {STATE}, which did not finish, left out: {names}")
+    files = files_in(path, STATE)
+    return pl.concat([_read_run(file, options.about(file, len(files) > 1)) for file in files])
 
 
 def _read_run(file: Path, options: LogOptions) -> pl.DataFrame:

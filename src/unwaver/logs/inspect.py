@@ -30,7 +30,6 @@ from unwaver.logs.common import (
     digest,
     entry,
     field_text,
-    files_in,
     head,
     table_of_entries,
     with_named_fields,
@@ -46,21 +45,27 @@ _WORDS = {"c": 1.0, "yes": 1.0, "true": 1.0, "i": 0.0, "n": 0.0, "no": 0.0, "fal
 
 def looks_like(path: Path) -> bool:
     if path.is_dir():
-        return next(path.rglob("*.eval"), None) is not None
+        return bool(_files(path))
     if path.suffix == ".eval":
         return True
     return bool(re.match(r'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:', head(path)))
 
 
 def read(path: Path, options: LogOptions) -> pl.DataFrame:
-    files = files_in(path, "*.eval") if path.is_dir() else [path]
-    return pl.concat([_read_file(file, options) for file in files])
+    files = _files(path) if path.is_dir() else [path]
+    return pl.concat([_read_file(file, options.about(file, len(files) > 1)) for file in files])
+
+
+def _files(folder: Path) -> list[Path]:
+    """The logs of a folder: all .eval, else all .json that are logs of Inspect."""
+    found = sorted(path for path in folder.rglob("*.eval") if path.is_file())
+    return found or sorted(path for path in folder.rglob("*.json") if path.is_file() and looks_like(path))
 
 
 def _read_file(file: Path, options: LogOptions) -> pl.DataFrame:
     log = _log(file)
     if log.status != "success":
-        options.say(f"{file.name}: the evaluation did not finish (status {log.status})")
+        options.about(file).say(f"the evaluation did not finish (status {log.status})")
     where = Where(str(file), 1)
     scorer = _scorer(log.samples or [], options, file)
     told = {"task": str(log.eval.task), "model": str(log.eval.model)}

@@ -54,7 +54,8 @@ def looks_like(path: Path) -> bool:
 
 
 def read(path: Path, options: LogOptions) -> pl.DataFrame:
-    return pl.concat([_read_file(file, options) for file in files_in(path, *PATTERNS)])
+    files = files_in(path, *PATTERNS)
+    return pl.concat([_read_file(file, options.about(file, len(files) > 1)) for file in files])
 
 
 def _read_file(file: Path, options: LogOptions) -> pl.DataFrame:

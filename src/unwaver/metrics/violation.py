@@ -136,11 +136,14 @@ INDEPENDENT = {
 def without_unreadable(context: Context) -> Iterator[str]:
     """The second reading of a leading number: without the groups that hold an unreadable answer."""
     s = context.score
-    if context.leads and s.unreadable and s.unreadable_as == "skipped":
+    if context.leads and s.unreadable and s.unreadable_as == "skipped" and s.value is None:
+        name = f"{s.suite}/{s.task}/{s.kind}"
+        yield f"{name}: no group is left for {s.metric} if those with an unreadable answer are left out"
+    elif context.leads and s.unreadable and s.unreadable_as == "skipped":
+        interval = "" if s.low is None else f" [{percent(s.low)} – {percent(s.high)}]"
         yield (
-            f"{s.suite}/{s.task}/{s.kind}: {s.metric} is {percent(s.value)} % [{percent(s.low)} – "
-            f"{percent(s.high)}] over {s.counted:,} of {s.groups:,} groups if those with an unreadable answer are "
-            "left out"
+            f"{s.suite}/{s.task}/{s.kind}: {s.metric} is {percent(s.value)} %{interval} over {s.counted:,} of "
+            f"{s.groups:,} groups if those with an unreadable answer are left out"
         )
 
 

@@ -64,7 +64,10 @@ class PythonModel:
             hint = "smaller batches need less: --model-arg batch=8; or --limit"
             raise ModelError(f"{self.name} ran out of memory with {len(asked)} requests: {e}", hint=hint) from e
         except (Exception, SystemExit) as e:
-            hint = _where(e) or "it must return a list, one result for each request"
+            hint = _where(e) or (
+                "it must return a list, one result for each request; a function of one prompt is annotated: "
+                "def answer(prompt: str) -> str"
+            )
             raise ModelError(f"{self.name} failed: {type(e).__name__}: {e}"[:500], hint=hint) from e
 
     def _answer(self, result: object, request: Request) -> Answer:
@@ -107,7 +110,31 @@ def open_model(name: str, *, batch: int = 64, cache: bool = True, deterministic:
         raise ModelError(f"{name} is no function but {type(function).__name__}", hint="python/module:function")
     if inspect.iscoroutinefunction(function):
         raise ModelError(f"{name} is asynchronous", hint="wrap it: asyncio.run inside a plain function")
-    return PythonModel(name, function, _identity(name, module, function) if cache else "", batch, deterministic)
+    identity = _identity(name, module, function) if cache else ""
+    return PythonModel(name, _of_requests(function), identity, batch, deterministic)
+
+
+def from_function(model: object) -> PythonModel:
+    """A function as a model: of one prompt where its first parameter is annotated as str, else of a list of
+    requests. Its answers are never taken from an earlier run, since nothing tells whether the function changed."""
+    if not callable(model):
+        hint = 'give "provider/name", a function, or an object with the attributes of unwaver.Model'
+        raise UsageError(f"{model!r:.60} is not a model", hint=hint)
+    name = getattr(model, "__name__", type(model).__name__)
+    if inspect.iscoroutinefunction(model):
+        raise ModelError(f"{name} is asynchronous", hint="wrap it: asyncio.run inside a plain function")
+    return PythonModel(name, _of_requests(model), "", 64)
+
+
+def _of_requests(function: Callable[..., Any]) -> Function:
+    """A function of one prompt (its first parameter is annotated as str) as one of a list of requests."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of a built-in
+        return function
+    if not parameters or parameters[0].annotation not in (str, "str"):
+        return function
+    return lambda requests: [function(request["prompt"]) for request in requests]
 
 
 def _import(name: str) -> Any:
