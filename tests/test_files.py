@@ -136,7 +136,9 @@ BAD = {
     "a list that is cut": ("t.json", b'[\n{"premise": "a", "label": 1}\n', 3, "found the end of the file, expected , or ]", "copy it again"),
     "a list without a comma": ("t.json", b'[{"premise": "a", "label": 1}\n{"premise": 2}]', 2, 'found "{", expected , or ]', "cut"),
     "text after a list": ("t.json", b'[{"premise": "a", "label": 1}]\nx', 1, 'found "x" after the end', "one list"),
-    "unknown format": ("t.parquet", b"PAR1", None, "cannot tell the format of t.parquet", ".tsv, .csv, .jsonl or .json"),
+    "unknown format": ("t.xml", b"<a/>", None, "cannot tell the format of t.xml", ".tsv, .csv, .jsonl or .json"),
+    "no parquet": ("t.parquet", b"PAR1", None, "cannot be read as parquet", "write it again"),
+    "no arrow": ("t.arrow", b"ARROW1", None, "cannot be read as arrow", "write it again"),
 }  # fmt: skip
 
 

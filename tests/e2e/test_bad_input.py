@@ -196,7 +196,7 @@ CASES: dict[str, Case] = {
     "score: missing column": Case("score t.csv", ('no column "role"; found: "group", "kind", "label"', "needed: group, kind, role, label"), {"t.csv": "group,kind,label\n1,semantic,a\n"}, "t.csv", 1),
     "score: unknown role": Case("score t.csv", ('column "role": found "origin", expected original, variant, conclusion', "did you mean original?"), {"t.csv": TABLE + "1,semantic,original,a\n1,semantic,origin,a\n"}, "t.csv", 3),
     "score: unknown kind": Case("score t.csv", ('kind "negation" is not known, so a column "expect" is needed', "did you mean negational"), {"t.csv": TABLE + "1,negation,original,a\n1,negation,variant,a\n"}, "t.csv", 2),
-    "score: unknown status": Case("score t.csv", ('column "status": found "lost", expected answered, cut_read, unreadable, cut, refused, failed, not_asked',), {"t.csv": "group,kind,role,label,status\n1,semantic,original,a,lost\n"}, "t.csv", 2),
+    "score: unknown status": Case("score t.csv", ('column "status": found "lost", expected answered, cut_read, unreadable, empty, tool_call, cut, refused, failed, not_asked',), {"t.csv": "group,kind,role,label,status\n1,semantic,original,a,lost\n"}, "t.csv", 2),
     "score: probs": Case("score t.csv", ('column "probs": found "high", expected a list of numbers',), {"t.csv": "group,kind,role,label,probs\n1,semantic,original,a,high\n"}, "t.csv", 2),
     "score: replicate": Case("score t.csv", ('column "replicate": found "x", expected a whole number',), {"t.csv": "group,kind,role,label,replicate\n1,semantic,original,a,x\n"}, "t.csv", 2),
     "score: no group": Case("score t.csv", ('column "group": found nothing', "drop the row"), {"t.csv": TABLE + ",semantic,original,a\n"}, "t.csv", 2),
