@@ -60,7 +60,7 @@ def plain(line: str, folder: Path) -> list[str]:
         "unwaver run --max-": ["--max-calls", "--max-cost"],
         "unwaver run mine.csv --variants surface_s": ["surface_space", "surface_spelling"],
         "unwaver build ne": ["negate"],
-        "unwaver analyse s": ["series", "split"],
+        "unwaver analyse s": ["series", "sizes", "split"],
         "unwaver analyse distance paranlu/": ["paranlu/anli", "paranlu/snli", "paranlu/atomic", "paranlu/social"],
         "unwaver list var": ["variants"],
         "unwaver run --cut ": ["exclude", "keep"],

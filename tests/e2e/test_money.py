@@ -167,10 +167,10 @@ def test_what_is_answered_needs_no_money(files: Path) -> None:
 # --- the dry run
 
 
-def command(server: Server, *options: str, suite: str = "q.csv") -> list[str]:
+def command(server: Server, *options: str, suite: str = "q.csv", out: str = "r") -> list[str]:
     prices = ["--price-in", str(PRICE_IN), "--price-out", str(PRICE_OUT)]
     args = ["--model-arg", f"base_url={server.url}", "--model-arg", "max_tokens=64"]
-    model = ["--model", "openai/m", *args, "--out", "r"]
+    model = ["--model", "openai/m", *args, "--out", out]
     return [sys.executable, "-m", "unwaver.cli.main", "run", suite, *model, *prices, *options]
 
 
@@ -346,7 +346,7 @@ def test_processes_on_one_store_share_the_cap(files: Path) -> None:
         shared = ["--store", "s.sqlite", "--max-cost", str(cap), "--json"]
         working = [
             subprocess.Popen(
-                command(server, *shared, "--out", f"r{n}"),
+                command(server, *shared, out=f"r{n}"),
                 cwd=files, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )
             for n in range(3)

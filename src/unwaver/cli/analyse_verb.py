@@ -471,5 +471,5 @@ def emit(document: Mapping[str, Any], header: Sequence[str], rows: Iterable[Sequ
     print_rows([list(header), *map(list, rows)], Console(highlight=False))
 
 
-import unwaver.cli.analyse_texts  # noqa: E402  its commands are subcommands of `analyse`
-import unwaver.cli.cues_verb  # noqa: E402, F401
+import unwaver.cli.analyse_cues  # noqa: E402  their commands are subcommands of `analyse`
+import unwaver.cli.analyse_texts  # noqa: E402, F401

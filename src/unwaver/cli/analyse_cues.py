@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     within=command,
     examples=(
         "unwaver analyse cues train --task snli --data-dir DIR",
-        "unwaver analyse cues rows.tsv --task snli --words no,not,n't",
+        "unwaver analyse cues train.csv --task snli --fewest 1 --words no,not",
     ),
 )
 @click.argument("file")
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         "label_map",
         multiple=True,
         metavar="CODE=LABEL",
-        help="Label of the task that a code in the file stands for. Repeatable.",
+        help="Label of the task for a code in the file. Repeatable.",
     ),
 )
 @section("Output", JSON)
