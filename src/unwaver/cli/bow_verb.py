@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +12,10 @@ from unwaver.cli import completion
 from unwaver.cli.options import FORCE, PATH, SEED
 from unwaver.cli.printing import inputs_of
 from unwaver.cli.sections import option, section, verb
+from unwaver.errors import UsageError
+
+if TYPE_CHECKING:
+    from unwaver.models.ngrams import Descent
 
 
 @verb(
@@ -45,6 +51,15 @@ from unwaver.cli.sections import option, section, verb
 @section(
     "How to train",
     option("--penalty", type=float, default=1.0, show_default=True, metavar="X", help="Weight of the L2 penalty."),
+    option(
+        "--like",
+        type=click.Choice(["fasttext"]),
+        default=None,
+        help="Train by stochastic gradient descent as fastText does (unwaver's own), instead of exactly.",
+    ),
+    option("--epochs", type=int, metavar="N", help="--like fasttext: passes over the examples. [default: 5]"),
+    option("--rate", type=float, metavar="X", help="--like fasttext: learning rate. [default: 0.1]"),
+    option("--dimension", type=int, metavar="N", help="--like fasttext: numbers in a vector. [default: 100]"),
     SEED,
 )
 @section("Output", option("--out", required=True, type=PATH, metavar="DIR", help="Folder for the model."), FORCE)
@@ -57,6 +72,10 @@ def command(
     seed: int,
     force: bool,
     penalty: float,
+    like: str | None,
+    epochs: int | None,
+    rate: float | None,
+    dimension: int | None,
 ) -> None:
     """Train a bag-of-words model; use it as bow/FOLDER.
 
@@ -68,6 +87,17 @@ def command(
     inputs, known = inputs_of("out"), (out / "model.json").exists()
     check_folder(out, {"model.json": "bag of words"}, inputs=inputs, force=force)
     check_folder(out, {} if known else {"weights.npz": "bag of words"}, inputs=inputs, force=force)
-    model = train(files, task, fields=fields, share=share, seed=seed, penalty=penalty)
+    descent = _descent(like, {"epochs": epochs, "rate": rate, "dimension": dimension})
+    model = train(files, task, fields=fields, share=share, seed=seed, penalty=penalty, descent=descent)
     save(model, out)
     click.echo(f"trained on {model.about['examples']:,} examples of {task}: unwaver run … --model bow/{out}")
+
+
+def _descent(like: str | None, given: Mapping[str, Any]) -> Descent | None:
+    from unwaver.models.ngrams import Descent
+
+    known = {name: value for name, value in given.items() if value is not None}
+    if like is None and known:
+        hint = "add --like fasttext, or omit it"
+        raise UsageError(f"--{next(iter(known))} has no effect without --like fasttext", hint=hint)
+    return None if like is None else Descent(**known)

@@ -14,6 +14,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, shown, whole
 from unwaver.models.absolute import absolute_hint
 from unwaver.models.arrays import NUMBERS, read_arrays
+from unwaver.models.ngrams import MEAN, Descent, fit_ngrams
 from unwaver.stats.linear import Linear, fit
 from unwaver.stats.sampling import training_shares
 from unwaver.tasks import Task, fill, open_task
@@ -33,6 +35,7 @@ VERSION = 1
 LONGEST = 4  # words in an n-gram
 COLUMNS = 1 << 18
 BATCH = 1024
+LENGTH = "length"  # how n-grams are weighted, unless as in unwaver.models.ngrams
 
 
 class Bow:
@@ -58,7 +61,7 @@ class Bow:
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         for start in range(0, len(requests), BATCH):
             texts = [self._text(r.segments) for r in requests[start : start + BATCH]]
-            logs = self._linear.log_probabilities(features(texts))
+            logs = self._linear.log_probabilities(features(texts, self.about.get("features", LENGTH)))
             yield [(start + n, Answer(logprobs=tuple(map(float, row)))) for n, row in enumerate(logs)]
 
     def close(self) -> None:
@@ -74,7 +77,8 @@ _ABOUT = checked.fields(
         "task": checked.text,
         "labels": checked.list_of(checked.text),
         "segments": checked.some(checked.list_of(checked.count)),
-    }
+    },
+    {"features": checked.one_of(LENGTH, MEAN)},
 )
 
 
@@ -101,8 +105,9 @@ def open_model(name: str) -> Bow:
 # --- features -----------------------------------------------------------------------------------------------
 
 
-def features(texts: Sequence[str]) -> Any:
-    """One row a text, of length 1: how often each n-gram of words occurs, hashed into COLUMNS columns."""
+def features(texts: Sequence[str], form: str = LENGTH) -> Any:
+    """One row a text: how often each n-gram of words occurs, hashed into COLUMNS columns. Rows have length 1, or
+    with the form MEAN the sum 1."""
     from scipy.sparse import csr_matrix
 
     columns: list[int] = []
@@ -112,7 +117,10 @@ def features(texts: Sequence[str]) -> Any:
         ends.append(len(columns))
     matrix = csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(texts), COLUMNS))
     matrix.sum_duplicates()
-    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    if form == MEAN:
+        length = np.asarray(matrix.sum(axis=1)).ravel()
+    else:
+        length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
     return csr_matrix(matrix.multiply(1 / np.maximum(length, 1)[:, None]))
 
 
@@ -135,9 +143,10 @@ def train(
     penalty: float = 1.0,
     share: float = 1.0,
     seed: int = 0,
+    descent: Descent | None = None,
 ) -> Bow:
     """Train on files of a task, or on a share of them: examples with one context (the first segment) stay
-    together, and a smaller share is part of a larger one."""
+    together, and a smaller share is part of a larger one. `descent` trains as fastText does."""
     if not 0 < share <= 1:
         raise UsageError(f"share is {share}, expected more than 0 and at most 1", hint="0.1 is a tenth")
     form = open_task(task)
@@ -150,7 +159,12 @@ def train(
     if len(set(classes)) < 2:
         raise DataError("all examples have one label", hint="give files with several", file=paths[0])
     texts = [" ".join(texts[n] for n in segments) for texts, _ in solved]
-    linear = _fitted(features(texts), classes, len(form.labels), penalty)
+    how: dict[str, Any] = {"penalty": penalty}
+    if descent is None:
+        linear = _fitted(features(texts), classes, len(form.labels), penalty)
+    else:
+        linear = _by_descent(features(texts, MEAN), classes, len(form.labels), descent, seed)
+        how = {"like": "fasttext", "features": MEAN, **asdict(descent)}
     about = {
         "version": VERSION,
         "task": task,
@@ -158,7 +172,7 @@ def train(
         "fields": list(fields or form.fields),
         "segments": segments,
         "examples": len(solved),
-        "penalty": penalty,
+        **how,
         "share": share,
         "seed": seed,
     }
@@ -169,6 +183,14 @@ def _fitted(matrix: Any, classes: Any, count: int, penalty: float) -> Linear:
     """Columns that no example has keep the weight 0, so they need not be fitted."""
     used = np.unique(matrix.indices)
     found = fit(matrix[:, used], classes, count, penalty=penalty)
+    weights = np.zeros((COLUMNS, count))
+    weights[used] = found.weights
+    return Linear(weights, found.bias)
+
+
+def _by_descent(matrix: Any, classes: Any, count: int, how: Descent, seed: int) -> Linear:
+    used = np.unique(matrix.indices)
+    found = fit_ngrams(matrix[:, used].tocsr(), classes, count, how, seed)
     weights = np.zeros((COLUMNS, count))
     weights[used] = found.weights
     return Linear(weights, found.bias)
