@@ -52,6 +52,7 @@ class Config:
     corrected: bool = False
     source: str | None = None  # of paraphrases in paranlu: human, automatic
     bank: str | None = None
+    shots_from: tuple[str, ...] = ()
     task: str | None = None
     kind: str | None = None
     labels: tuple[str, ...] = ()
@@ -102,8 +103,8 @@ class Config:
     def id(self) -> str:
         """A hash of what decides the answers: the same command finds the same folder and goes on there."""
         settings = {k: v for k, v in asdict(self).items() if k not in self.PLACE}
-        for later in ("source", "bank"):  # folders of earlier versions keep their ids
-            if settings[later] is None:
+        for later in ("source", "bank", "shots_from"):  # folders of earlier versions keep their ids
+            if not settings[later]:
                 del settings[later]
         if any("price_" in text for texts in named_models(self).values() for text in texts):
             from unwaver.named_models import without_prices

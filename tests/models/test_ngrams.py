@@ -77,6 +77,7 @@ def test_the_command_trains_a_model_that_can_be_asked(tmp_path: Path) -> None:
     labels = ("weakener", "strengthener")
     asked = [Request("delta-snli", ("It is day.", f"{word} and"), "", labels, labels) for word in ("bad", "good")]
     (batch,) = model.answer(asked)
+    model.check([Request("delta-social", ("You lie.", "bad"), "", labels, labels)])  # one model for all of δ-NLI
     assert [max((0, 1), key=answer.logprobs.__getitem__) for _, answer in batch] == [0, 1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,8 @@ class Renderer:
 
     def prompt(self, item: Item, form: Form) -> str:
         key = (item.task, item.template)
+        if self._config.shots_from:
+            return self._pooled.prompt(item, form)
         if key not in self._shots:
             self._shots[key] = self._solved(*key) if self._config.shots else []
         return prompt_of(item, form, self._shots[key])
@@ -89,6 +92,12 @@ class Renderer:
 
         plain = shots(count, self._selection, task, plain_template(template), seed)
         return [(in_t5_form(item, self._tasks(task)), label) for item, label in plain]
+
+    @cached_property
+    def _pooled(self) -> Any:
+        from unwaver.suites.pooled_shots import Pooled
+
+        return Pooled(self._config, self._selection, self.form)
 
     def modified(self, group: Group) -> str:
         """The field that a variant of the group's original changes."""

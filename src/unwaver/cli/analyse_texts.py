@@ -13,7 +13,7 @@ import click
 
 from unwaver.cli import completion
 from unwaver.cli.analyse_verb import command, emit, percent, with_interval
-from unwaver.cli.options import DATA_DIR, DEVICE, JSON, LIMIT, PATH, SEED
+from unwaver.cli.options import BANK, DATA_DIR, DEVICE, JSON, LIMIT, PATH, SEED, SOURCE
 from unwaver.cli.sections import option, section, together, verb
 from unwaver.errors import UsageError
 
@@ -28,13 +28,8 @@ _WHICH = together(
         "What to analyse",
         DATA_DIR.but(type=PATH),
         LIMIT,
-        option(
-            "--source",
-            type=click.Choice(["human", "automatic"]),
-            default=None,
-            help="ParaNLU: who wrote the paraphrases. [default: human]",
-        ),
-        option("--bank", type=PATH, metavar="FILE", help="ParaNLU: file of automatic paraphrases."),
+        SOURCE,
+        BANK,
     )
 )
 _STORE = option(
@@ -198,16 +193,16 @@ def entailment_command(
 
 
 def _groups(
-    suites: Sequence[str], data_dir: Path | None, limit: int | None, source: str | None, bank: Path | None
+    suites: Sequence[str], data_dir: Path | None, limit: int | None, source: str | None, bank: str | None
 ) -> list[Group]:
     from unwaver.suites.select import select
 
-    options = {"data_dir": data_dir, "source": source, "bank": str(bank) if bank else None}
+    options = {"data_dir": data_dir, "source": source, "bank": bank}
     groups = select(suites, options, limit=limit).groups
     if source or bank:
         from unwaver.suites.paranlu_automatic import check_source
 
-        check_source(source, str(bank) if bank else None, groups)
+        check_source(source, bank, groups)
     return groups
 
 

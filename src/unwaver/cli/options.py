@@ -129,6 +129,19 @@ variant_options = together(
     )
 )
 
+SOURCE = option(
+    "--source",
+    type=click.Choice(["human", "automatic"]),
+    default=None,
+    help="ParaNLU: who wrote the paraphrases. [default: human]",
+)
+BANK = option("--bank", type=click.Path(), metavar="FILE", help="ParaNLU: file of automatic paraphrases.")
+SHOTS_FROM = option(
+    "--shots-from",
+    multiple=True,
+    metavar="SUITE/TASK",
+    help="Take the solved examples from these sets, as many from each. Repeatable. [default: the task's own]",
+)
 TEST = option(
     "--test",
     multiple=True,

@@ -10,6 +10,7 @@ from unwaver.cli import completion
 from unwaver.cli.options import (
     ADDITIVE,
     ADDITIVE_CAP,
+    BANK,
     CUT,
     DATA_DIR,
     DEVICE,
@@ -24,6 +25,8 @@ from unwaver.cli.options import (
     QUIET,
     SAMPLE,
     SEED,
+    SHOTS_FROM,
+    SOURCE,
     TASK,
     UNREADABLE,
     UNREADABLE_OUT,
@@ -44,13 +47,8 @@ WHAT_TO_ASK = section(
         is_flag=True,
         help="Also ask the whole split that a set was made from, for its accuracy.",
     ),
-    option(
-        "--source",
-        type=click.Choice(["human", "automatic"]),
-        default=None,
-        help="ParaNLU: who wrote the paraphrases. [default: human]",
-    ),
-    option("--bank", type=click.Path(), metavar="FILE", help="ParaNLU: file of automatic paraphrases."),
+    SOURCE,
+    BANK,
     option("--corrected", is_flag=True, help="ParaNLU: also ask the full test set, and report corrected values."),
     option("--from", "from_file", type=PATH, metavar="FILE", help="Repeat the run described by a run.json."),
 )
@@ -81,6 +79,7 @@ HOW_TO_ASK = section(
     option(
         "--shots", type=int, default=0, metavar="N", help="Put N solved examples into each prompt. [default: 0]"
     ),
+    SHOTS_FROM,
     option(
         "--template", type=click.Path(), metavar="FILE", help="Your own prompt template: text, or .toml by task."
     ),

@@ -19,7 +19,7 @@ def shots(count: int, selection: Selection, task: str, template: str, seed: int)
     if count == 0:
         return []
     groups = [group for group in selection.groups if any(item.task == task for item in group.items)]
-    tested = {_question(item) for group in groups for item in group.items}
+    tested = {question_of(item) for group in groups for item in group.items}
     cases = {(group.suite, group.task) for group in groups}  # paranlu/snli asks items of the task delta-snli
     free = [
         replace(item, template=template)
@@ -28,9 +28,9 @@ def shots(count: int, selection: Selection, task: str, template: str, seed: int)
         if case == task or (suite.name, case) in cases
         for item in suite.examples(case)
         if item.task == task and (item.template == template or (template in OPTIONS and not item.template))
-        if (len(item.accepted) == 1 or not item.choices) and _question(item) not in tested
+        if (len(item.accepted) == 1 or not item.choices) and question_of(item) not in tested
     ]
-    chosen = list(islice(_in_turn(free, seed), count))
+    chosen = list(islice(in_turn(free, seed), count))
     if len(chosen) < count:
         raise UsageError(
             f"--shots {count}: only {len(chosen)} solved examples of {task} are not under test",
@@ -39,7 +39,7 @@ def shots(count: int, selection: Selection, task: str, template: str, seed: int)
     return [(item, item.accepted[0]) for item in chosen]
 
 
-def _in_turn(items: Iterable[Item], seed: int) -> Iterator[Item]:
+def in_turn(items: Iterable[Item], seed: int) -> Iterator[Item]:
     by_label: dict[str, list[Item]] = {}
     for item in items:
         by_label.setdefault(item.accepted[0], []).append(item)
@@ -50,6 +50,6 @@ def _in_turn(items: Iterable[Item], seed: int) -> Iterator[Item]:
         yield from (queue[turn] for queue in queues if turn < len(queue))
 
 
-def _question(item: Item) -> tuple[str, ...]:
+def question_of(item: Item) -> tuple[str, ...]:
     """Words alone: published sets repeat their base rows with another case, spacing or question mark."""
     return tuple(" ".join(re.findall(r"\w+", text.casefold())) for text in item.fields.values())
