@@ -79,7 +79,7 @@ class Renderer:
     def prompt(self, item: Item, form: Form) -> str:
         key = (item.task, item.template)
         if self._config.shots_from:
-            return self._pooled.prompt(item, form)
+            return str(self._pooled.prompt(item, form))
         if key not in self._shots:
             self._shots[key] = self._solved(*key) if self._config.shots else []
         return prompt_of(item, form, self._shots[key])
