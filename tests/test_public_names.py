@@ -57,6 +57,7 @@ PARTS = [
     "decoding",
     "dialect",
     "finish",
+    "form",
     "free_text",
     "meter",
     "most_tokens",

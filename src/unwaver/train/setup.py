@@ -123,8 +123,10 @@ class Setup:
         found = []
         for name in self.tasks:
             task, form = task_and_form(name)
-            form = check_form(self.of(self.form, task.name, T5 if self._is_t5 else form) or PLAIN)
+            asked = self.of(self.form, task.name, None)
+            form = check_form(asked or form)
             task.form_named("" if form == PLAIN else form)
+            form = form if asked or not self._is_t5 else T5
             split = self.of(self.train_split, task.name, TRAIN) or TRAIN
             rows = self.rows.get(task.name, self.rows.get(ALL))
             read = labelled(task, split, files, self.columns)
