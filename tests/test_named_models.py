@@ -138,7 +138,7 @@ def test_every_option_takes_the_grammar_and_is_named_in_errors(option: str) -> N
         take("openai/m,tiemout=3")
     assert e.value.message.startswith(f"{option}tiemout: ")
     assert e.value.hint == "did you mean timeout?"
-    with pytest.raises(UsageError, match="unknown model 'opnai/m'|--writer opnai/m,timeout=3: unknown writer"):
+    with pytest.raises(UsageError, match=r"unknown model 'opnai/m'|--writer opnai/m,timeout=3: unknown writer"):
         take("opnai/m,timeout=3")
 
 
