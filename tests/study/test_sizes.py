@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy import stats as scipy_stats
@@ -271,3 +273,109 @@ def test_one_model_is_no_test(tmp_path: Path) -> None:
     found = list(across_models(lines, calm_plan(tmp_path)))
     assert {a.verdict for a in found} == {"not tested"}
     assert {a.pairs for a in found} == {1}
+
+
+# --- a whole one ------------------------------------------------------------------------------------------------
+
+STUDY = """
+bases = ["small", "large"]
+seeds = 5
+draw_by_seed = true
+paired = true
+lr = 0.003
+batch = 16
+epochs = 1
+length = 24
+compare = [{ sizes = ["base", "large"] }, ["single", "multi"]]
+
+[families.tiny]
+base = "small"
+large = "large"
+
+[tasks.mrpc]
+train = "mrpc.csv"
+rows = 60
+evaluate = ["sample/mrpc"]
+
+[tasks.snli]
+train = "snli.csv"
+rows = 60
+evaluate = ["sample/snli/negational"]
+
+[settings.single]
+[settings.multi]
+multi_task = true
+"""
+
+
+def test_two_sizes_five_seeds_two_tasks(unwaver: Any, tmp_path: Path) -> None:
+    """One file, one command: mean (s.d.), both tests, ρ by size, and the bar of better, worse and no difference."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    import tiny_encoder
+
+    tiny_encoder.encoder(tmp_path / "small", layers=1)
+    tiny_encoder.encoder(tmp_path / "large", layers=2)
+    tiny_encoder.pairs(tmp_path / "mrpc.csv", 80)
+    tiny_encoder.nli(tmp_path / "snli.csv", 90)
+    (tmp_path / "study.toml").write_text(STUDY)
+    done = unwaver("study", "study.toml", "--device", "cpu", "-q", timeout=600)
+    assert done.returncode == 0, done.stderr
+    study = json.loads((tmp_path / "study" / "study.json").read_text())
+    assert {len(x["by_seed"]) for x in study["lines"]} == {5}
+    for told in (
+        "mean (s.d.) over seeds, in % · small",
+        "mean (s.d.) over seeds, in % · large",
+        "large against base · tiny · single · this recipe: points, paired t over seeds",
+        "large against base · tiny · single · these models: points, same groups, seeds averaged",
+        "large against base · all · single",
+        "█ better, ▒ worse, · no difference",
+        "ρ of negational τ against SNLI",
+        "paired over models",
+    ):
+        assert told in done.stdout, told
+    assert {(r["size"], r["base"]) for r in study["rho"]} == {("base", "small"), ("large", "large")}
+    check_study(study, tmp_path)
+    ET.fromstring((tmp_path / "study" / "shares.svg").read_text())
+
+
+def check_study(study: Any, place: Path) -> None:
+    """The tests over seeds, from the scores of each run by plain Python and SciPy; ρ by its formula."""
+    runs: dict[tuple[str, ...], dict[str, float]] = {}
+    for path in (place / "study" / "runs").rglob("scores.json"):
+        base, _, setting, *_ = path.relative_to(place / "study" / "runs").parts
+        seed = next(part for part in path.parts if part.startswith("seed"))
+        for score in json.loads(path.read_text())["scores"]:
+            if score["metric"] == "tau" and score["given"] is None and score["value"] is not None:
+                case = (base, setting, score["suite"], score["task"], score["kind"])
+                runs.setdefault(case, {}).setdefault(seed, score["value"])
+    assert len(study["tests"]) == 4 * 4, "four relations; two sizes by two settings, two settings by two sizes"
+    for test in study["tests"]:
+        case = (test["suite"], test["task"], test["kind"])
+        one, other = (
+            [value for _, value in sorted(runs[test[side]["base"], test[side]["setting"], *case].items())]
+            for side in ("first", "second")
+        )
+        assert len(one) == len(other) == 5
+        assert test["recipe"]["difference"] == pytest.approx((sum(other) - sum(one)) / 5, rel=1e-4, abs=1e-9)
+        if len({round(b - a, 12) for a, b in zip(one, other, strict=True)}) > 1:
+            assert test["recipe"]["p"] == pytest.approx(scipy_stats.ttest_rel(other, one).pvalue)
+        assert test["models"]["groups"] > 0
+    taus = {key: sum(values.values()) / 5 for key, values in runs.items() if key[-1] == "negational"}
+    for r in study["rho"]:
+        tau, snli = (taus[r["base"], r["setting"], "sample", task, "negational"] for task in ("mrpc", "snli"))
+        best = taus[r["base"], "single", "sample", "mrpc", "negational"]
+        assert (r["tau"], r["tau_snli"], r["best"]) == pytest.approx((tau, snli, best))
+        assert r["rho"] == (pytest.approx((tau - snli) / (tau - best)) if tau > best else None)
+    tests = [t for t in study["tests"] if t["first"]["base"] != t["second"]["base"]]
+    for setting in ("single", "multi"):
+        (share,) = (
+            s
+            for s in study["shares"]
+            if "size" in s["first"] and "kind" not in s and s["first"]["setting"] == setting
+        )
+        some = [t for t in tests if t["first"]["setting"] == setting]
+        assert share["tests"] == len(some) == sum(share["raw"].values()) == 4
+        significant = [t for t in some if t["recipe"]["p"] is not None and t["recipe"]["p"] < 0.05]
+        assert share["raw"]["better"] == sum(t["recipe"]["difference"] < 0 for t in significant)
+        assert share["raw"]["worse"] == sum(t["recipe"]["difference"] > 0 for t in significant)
