@@ -298,6 +298,18 @@ def test_the_base_counts_by_its_weights(base: str, tables: Path, tmp_path: Path)
     assert setup(base, tables, "mrpc").id(1) != one
 
 
+def test_models_of_earlier_versions_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ids that 0.1 gave: an option that comes later is in them only where it is used."""
+    monkeypatch.setattr("unwaver.train.setup.base_identity", lambda _: "weights")
+    monkeypatch.setattr(Setup, "_is_t5", False)
+    monkeypatch.chdir(tmp_path)
+    tiny_encoder.pairs(Path("mrpc.csv"), 30)
+    by_task: dict[str, Any] = {"train_split": {"mrpc": "mrpc.csv"}, "rows": {"mrpc": 20}}
+    asked = Setup(("mrpc",), "base", **by_task, variants={"mrpc": ("swap",)})
+    assert [asked.id(seed) for seed in (0, 1)] == ["697e175778dbb8ea", "457d409860540d1e"]
+    assert replace(asked, head="classify").id(0) != asked.id(0)
+
+
 def test_seeds_draw_their_own_rows(base: str, tables: Path) -> None:
     """Or share them: models that share rows are the same as ever, and so is the first of those that do not."""
     shared, own = (setup(base, tables, "mrpc", rows={"mrpc": 40}, draw_by_seed=by) for by in (False, True))

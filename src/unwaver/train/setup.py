@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from unwaver.errors import UsageError, near
 from unwaver.models.hf import form_of
@@ -75,6 +75,8 @@ class Setup:
     device: str | None = None
 
     PLACE = ("data_dir", "device", "test_split", "test_rows")
+    # not in the id of a model that has them as they always were, so that models of earlier versions are known
+    LATER: ClassVar[Mapping[str, Any]] = {"head": None, "draw": 0}
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -169,9 +171,9 @@ class Setup:
         """A hash of what decides the weights: only what belongs to it is gone on with."""
         if self.at(seed) is not self:
             return self.at(seed).id(seed)
-        # the draw shows in the rows; what it leaves to the hold-out does not
-        without = (*self.PLACE, "draw_by_seed", *([] if self.draw else ["draw"]))
-        settings = {k: v for k, v in asdict(self).items() if k not in without}
+        known = asdict(self)
+        without = (*self.PLACE, "draw_by_seed", *(k for k, usual in self.LATER.items() if known[k] == usual))
+        settings = {k: v for k, v in known.items() if k not in without}
         rows = [
             [part.form, *((tuple(i.fields.values()), i.accepted) for i in part.data.items)] for part in self.parts
         ]
