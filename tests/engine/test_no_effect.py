@@ -179,12 +179,18 @@ def test_a_task_that_looks_like_a_file_is_refused(said: Said, name: str) -> None
 # --- options given twice --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--template a.txt", "--limit 3", "--system x", "--task snli"])
-def test_an_option_of_one_value_is_never_silently_the_last(said: Said, option: str) -> None:
+@pytest.mark.parametrize("option", ["--template a.txt", "--method logprob", "--system x", "--task snli"])
+def test_an_option_of_one_text_is_never_silently_the_last(said: Said, option: str) -> None:
     import click
 
     with pytest.raises(click.UsageError, match=f"{option.split()[0]} is there 2 times, expected once"):
         said(f"run sample --model fake/random {option} {option}")
+
+
+def test_of_numbers_and_places_the_last_wins(said: Said) -> None:
+    said("run sample/snli --limit 3 --out first --limit 1 --out last --model fake/random --no-report")
+    assert not Path("first").exists()
+    assert len(Path("last/groups.jsonl").read_text().splitlines()) == 4
 
 
 def test_flags_and_repeatable_options_may_be_repeated(said: Said) -> None:
