@@ -106,10 +106,14 @@ class Config:
         for later in ("source", "bank", "shots_from"):  # folders of earlier versions keep their ids
             if not settings[later]:
                 del settings[later]
-        if any("price_" in text for texts in named_models(self).values() for text in texts):
-            from unwaver.named_models import without_prices
+        if (
+            self.model_args
+            or self.writer_args
+            or any("," in t for texts in named_models(self).values() for t in texts)
+        ):
+            from unwaver.named_models import deciding
 
-            settings = without_prices(settings)
+            settings = deciding(settings)
         return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
     @property

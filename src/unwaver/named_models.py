@@ -101,24 +101,26 @@ def resolve_names(config: Config) -> None:
             object.__setattr__(config, name, tuple(resolved(text, option) for text in given))
 
 
-PRICES = ("price_in", "price_out", "price_cached")
+# options of a model that change no answer: what it costs, how fast it is asked, and where it runs
+PLACE = {"price_in", "price_out", "price_cached", "concurrency", "timeout", "retries", "backoff", "rpm", "tpm"}
+PLACE |= {"device", "batch_tokens"}
 
 
-def without_prices(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides the answers: "openai/m,price_in=3,seed=1" -> "openai/m,seed=1", wherever a model is named."""
+def deciding(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides the answers: "openai/m,rpm=60,seed=1" -> "openai/m,seed=1", wherever a model is named."""
 
     def plain(text: str) -> str:
-        if "price_" not in text:
-            return text
-        name, options = pieces(text)
-        return str(Named(name, {key: value for key, value in options.items() if key not in PRICES}))
+        model, threshold = with_threshold(text)
+        name, options = pieces(model) if "," in model else (model, {})
+        left = {key: value for key, value in options.items() if key not in PLACE}
+        return text if left == options else f"{Named(name, left)}{'@' if threshold else ''}{threshold or ''}"
 
     found = dict(settings)
     for name in _NAMING.keys() & settings.keys():
         if value := settings[name]:
             found[name] = plain(value) if isinstance(value, str) else tuple(map(plain, value))
     for name in ("model_args", "writer_args"):
-        found[name] = {key: value for key, value in settings[name].items() if key not in PRICES}
+        found[name] = {key: value for key, value in settings[name].items() if key not in PLACE}
     return found
 
 

@@ -128,6 +128,34 @@ def test_another_run_in_a_folder_is_told_by_its_settings(call: Call) -> None:
         call(*RUN, "--limit", "2", "--model-arg", "seed=5", *many)
 
 
+def test_another_run_is_told_apart_by_the_end_of_a_long_setting(call: Call) -> None:
+    from unwaver.config import Config
+    from unwaver.engine.other_run import other_run
+
+    model = "openai/m,base_url=http://127.0.0.1:8000/a/long/path/v1"
+    config = Config(("sample",), (f"{model},temperature=0.5",))
+    message = str(other_run(Path("r"), {"config": {"suites": ["sample"], "models": [model]}}, config))
+    assert "--model …:8000/a/long/path/v1 → …:8000/a/long/path/v1,temperature=0.5" in message
+
+
+@pytest.mark.parametrize(
+    "option", ["concurrency=2", "timeout=9", "retries=1", "backoff=0.1", "rpm=60", "tpm=900", "price_in=3"]
+)
+def test_a_run_goes_on_whatever_its_pace_and_price(option: str) -> None:
+    from unwaver.config import Config
+
+    def id_of(model: str, judge: str, writer: str = "openai/w", **args: str) -> str:
+        return Config(("sample",), (model,), judges=(judge,), model_args=args, writer=writer).id
+
+    plain = id_of("openai/m,seed=1", "same=openai/j@0.8")
+    assert plain == id_of(f"openai/m,{option},seed=1", "same=openai/j@0.8")
+    assert plain == id_of("openai/m,seed=1", f"same=openai/j,{option}@0.8")
+    assert plain == id_of("openai/m,seed=1", "same=openai/j@0.8", **dict([option.split("=")]))
+    assert plain == id_of("openai/m,seed=1", "same=openai/j@0.8", f"openai/w,{option}")
+    assert plain != id_of(f"openai/m,{option},seed=2", "same=openai/j@0.8")
+    assert plain != id_of("openai/m,seed=1", f"same=openai/j,{option}@0.9")
+
+
 def test_another_run_in_a_folder_shows_no_secret(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     from unwaver.config import Config
     from unwaver.engine.other_run import other_run

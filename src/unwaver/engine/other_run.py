@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,20 +29,27 @@ def _differences(old: Any, config: Config) -> list[str]:
         return []
     new, plain = asdict(config), asdict(Config((), ()))
     names = [name for name in new if name not in Config.PLACE]
-    values = [(name, old.get(name, plain[name]), new[name]) for name in names]
-    told = [(name, _shown(one), _shown(other)) for name, one, other in values]
-    found = [f"{option_of(name)} {one} → {other}" for name, one, other in told if one != other]
+    told = [(name, _text(old.get(name, plain[name])), _text(new[name])) for name in names]
+    found = [f"{option_of(name)} {' → '.join(_cut(one, other))}" for name, one, other in told if one != other]
     if not found and any(MASK in one for _, one, _ in told):
         return ["a secret in the name or the options of a model"]
     return found
 
 
-def _shown(value: Any) -> str:
+def _cut(one: str, other: str) -> Iterator[str]:
+    """Two texts; of long ones the part where they begin to differ: "…,seed=1", "…,seed=2"."""
+    same = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    start = max(0, same - LONGEST // 2) if max(len(one), len(other)) > LONGEST else 0
+    for text in (one, other):
+        end = start + LONGEST
+        yield f"{'…' if start else ''}{text[start:end]}{'…' if len(text) > end else ''}" or "not given"
+
+
+def _text(value: Any) -> str:
     if isinstance(value, Mapping):
         text = ", ".join(f"{name}={part}" for name, part in value.items())
     elif isinstance(value, list | tuple):
         text = ", ".join(map(str, value))
     else:
         text = "" if value is None else str(value)
-    text = " ".join(masked(text).split())
-    return (text if len(text) <= LONGEST else f"{text[:LONGEST]}…") or "not given"
+    return " ".join(masked(text).split())
