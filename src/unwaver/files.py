@@ -25,7 +25,7 @@ from unwaver.unpack import TooMuch, gunzipped
 
 EXTENSIONS = (".tsv", ".csv", ".jsonl", ".json")
 _HALVES = re.compile("[\ud800-\udfff]")  # how Python holds bytes of a name that are not UTF-8
-_SIGNS = {",": "comma", "\t": "tab", ";": "semicolon"}
+_SIGNS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def read_rows(path: Path, *, required: Sequence[str] = (), quoting: bool = True)
     elif suffix == ".json":
         rows = _json_rows(_json_list(text, path), text, path, required)
     else:
-        rows = _table(text, path, required, "," if suffix == ".csv" else "\t", quoting)
+        rows = table_of_text(text, path, "," if suffix == ".csv" else "\t", quoting, required)
     if not rows:
         raise DataError("the file has no rows", hint="put one row below the header for each item", file=path)
     return rows
@@ -162,6 +162,11 @@ def read_text(path: Path) -> str:
             file=path,
             line=data.count(b"\n", 0, error.start) + 1,
         ) from None
+    return check_text(text, path)
+
+
+def check_text(text: str, path: Path) -> str:
+    """The text, which holds something, and no NUL character."""
     if "\0" in text:
         raise DataError(
             "found a NUL character, expected text",
@@ -195,11 +200,11 @@ def read_bytes(path: Path) -> bytes | bytearray:
 # --- .tsv and .csv ------------------------------------------------------------------------------------------
 
 
-def _table(text: str, path: Path, required: Sequence[str], delimiter: str, quoting: bool) -> list[Row]:
+def table_of_text(text: str, path: Path, delimiter: str, quoting: bool, required: Sequence[str] = ()) -> list[Row]:
     lines = _split_cells(text, path, delimiter, quoting)
     header_line, header = lines[0]
     columns = [name.strip() for name in header]
-    other = next((sign for sign in _SIGNS if sign in columns[0] and sign != delimiter), None)
+    other = next((sign for sign in ",\t;" if sign in columns[0] and sign != delimiter), None)
     if len(columns) == 1 and other is not None:
         hint = {",": "name it .csv", "\t": "name it .tsv"}.get(other, f"save it with {_SIGNS[delimiter]}s")
         raise DataError(

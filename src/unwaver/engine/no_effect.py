@@ -120,9 +120,9 @@ _ANY = dict.fromkeys(_SUITES, "")
 
 
 def _holds_groups(path: Path) -> bool:
-    from unwaver.files import read_rows
+    from unwaver.tables import read_table
 
-    return any("items" in row.cells for row in read_rows(path))
+    return any("items" in row.cells for row in read_table(path))
 
 
 def _no_file(config: Config) -> bool:

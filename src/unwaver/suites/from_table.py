@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from unwaver.console import silent
 from unwaver.errors import near
-from unwaver.files import Row, Where, missing_column, read_rows, stem
+from unwaver.files import Row, Where, missing_column, stem
 from unwaver.suites.common import gold, is_quoted
+from unwaver.tables import read_table
 from unwaver.tasks import Task
 from unwaver.types import Item
 from unwaver.variants.source import Source
@@ -32,9 +34,10 @@ def read_source(
     *,
     columns: Mapping[str, str | Sequence[str]] | None = None,
     quoting: bool | None = None,
+    say: Callable[[str], None] = silent,
 ) -> Source:
     """The items of a table. `columns` says which column is a field, gold or id, where the names do not tell."""
-    rows = read_rows(path, quoting=is_quoted(task.name, path) if quoting is None else quoting)
+    rows = read_table(path, quoting=is_quoted(task.name, path) if quoting is None else quoting, say=say)
     names = list(dict.fromkeys(name for row in rows for name in row.cells))
     found = _columns(names, task, columns or {}, Where(str(path), 1))
     ids = Counter[str]()

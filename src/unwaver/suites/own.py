@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from unwaver.console import silent
-from unwaver.files import Row, Where, read_rows, shown, stem
+from unwaver.files import Row, Where, shown, stem
 from unwaver.groups.clusters import with_clusters
 from unwaver.groups.from_json import group_from_json
 from unwaver.suites import check_case
 from unwaver.suites.fit import fitted
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
+from unwaver.tables import read_table
 from unwaver.tasks import OPTIONS, Task, known, open_task, plain_task
 from unwaver.tasks.remembered import remembered
 from unwaver.types import Group, Item, Suite
@@ -44,7 +45,7 @@ def suite(
     variant_gold, kind, task, id, choices or tag, where the names do not tell: {"original": "q", "variant": "q2"}.
     `labels` are the answers to choose from."""
     tasks, task = _known_tasks(task)
-    rows = read_rows(path, quoting=quoting)
+    rows = read_table(path, quoting=quoting, say=say)
     if any("items" in row.cells for row in rows):
         if own := remembered(rows, tasks.get(task) if task else None, task):
             tasks = ChainMap(own, tasks)  # type: ignore[arg-type]

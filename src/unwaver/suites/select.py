@@ -14,6 +14,8 @@ from unwaver.errors import DataError, UsageError, near
 from unwaver.files import EXTENSIONS
 from unwaver.types import Group, Suite
 
+_FILES = (*EXTENSIONS, ".parquet", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".xls", ".ods", ".txt")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -135,7 +137,7 @@ def _below(suite: Suite, task: str, kind: str) -> list[tuple[str, str]]:
 
 
 def _looks_like_file(name: str) -> bool:
-    return name.startswith((".", "~", "/")) or name.removesuffix(".gz").endswith(EXTENSIONS)
+    return name.startswith((".", "~", "/")) or name.lower().removesuffix(".gz").endswith(_FILES)
 
 
 def _some(case: Case, limit: int | None, sample: int | None, seed: int) -> list[Group]:
