@@ -134,7 +134,19 @@ def test_two_columns_are_enough(unwaver: Any, tmp_path: Path) -> None:
     )
     done = unwaver("run", "q.csv", "--model", "fake/random", "--label", "yes", "--label", "no")
     assert done.returncode == 0, done.stderr
-    assert "Without gold labels nothing can be said of accuracy" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    lost = "accuracy, tau_conditioned, or transitive and additive tau."
+    assert f"Without gold labels, unwaver cannot compute {lost}" in said
+    assert said.lower().count("gold label") == 1
+
+
+def test_a_remark_names_the_relations_without_gold_if_others_have_it(unwaver: Any, tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("original,variant\nIs it late?,Is it late now?\n")
+    done = unwaver("run", "q.csv", "sample/snli/semantic", "--model", "fake/random")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "q/own/semantic: without gold labels, unwaver cannot compute accuracy." in said
+    assert "right answer to the original" not in said
 
 
 def test_replicates(unwaver: Any, tmp_path: Path) -> None:

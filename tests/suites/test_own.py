@@ -48,8 +48,7 @@ def test_two_columns_are_enough(tmp_path):
         ("own/semantic/2", ("Is it late?",), ("Has it got late?",), (), ()),
         ("own/semantic/3", ("Who?",), ("Which one?",), (), ()),
     ]
-    no_gold, free = suite.notes("own", "semantic")
-    assert "no group has the right answer to the original: accuracy, tau_conditioned cannot be computed" in no_gold
+    (free,) = suite.notes("own", "semantic")
     assert "answers are free text" in free
     assert suite.tasks["own"].fields == ("text",)
     assert list(suite.examples("own")) == []
@@ -61,7 +60,7 @@ def test_gold_labels_seen_become_the_choices(tmp_path):
     assert [i.choices for g in all_groups(suite) for i in g.items] == [("no", "yes")] * 6
     assert suite.tasks["own"].labels == ("no", "yes")
     assert [g.items[1].accepted for g in all_groups(suite)] == [("yes",), ("no",), ()]
-    assert suite.notes("own", "semantic")[0].startswith("1 of 3 groups do not have the right answer")
+    assert suite.notes("own", "semantic")[0].startswith("1 of 3 groups has no gold label for the original")
     assert [i.id for i in suite.examples("own")] == ["mine/own/semantic/2/0", "mine/own/semantic/3/0"]
 
 
@@ -241,13 +240,20 @@ def test_calm_groups_keep_their_form(tmp_path):
     assert group.items[0].template == "calm"
 
 
-def test_transitive_groups_without_gold_say_what_is_lost(tmp_path):
+def test_groups_of_which_some_have_no_gold_say_what_is_lost(tmp_path):
     record = {"task": "mine", "kind": "transitive", "items": [{"fields": {"a": t, "b": t}} for t in "xyz"]}
-    suite = own.suite(put(tmp_path, "g.jsonl", lines(record)))
-    assert suite.notes("mine", "transitive")[0].endswith(
-        "tau, accuracy, tau_conditioned cannot be computed for these"
+    known = {**record, "items": [{**item, "accepted": ["yes"]} for item in record["items"]]}
+    some = own.suite(put(tmp_path, "some.jsonl", lines(record, known, known)))
+    assert some.notes("mine", "transitive")[0] == (
+        "1 of 3 groups has no gold label for the original: tau, accuracy and tau_conditioned leave it out"
     )
-    assert suite.tasks["mine"].fields == ("a", "b")
+    more = own.suite(put(tmp_path, "more.csv", "original,variant,gold\na,b,yes\nc,d,\ne,f,\n"))
+    assert more.notes("own", "semantic")[0] == (
+        "2 of 3 groups have no gold label for the original: accuracy and tau_conditioned leave them out"
+    )
+    none = own.suite(put(tmp_path, "none.jsonl", lines(record)))
+    assert not any("gold label" in note for note in none.notes("mine", "transitive"))
+    assert none.tasks["mine"].fields == ("a", "b")
 
 
 def text_item(**more):

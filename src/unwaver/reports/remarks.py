@@ -62,7 +62,11 @@ def _about_gold(result: Result) -> list[str]:
         return []
     *first, last = lost
     listed = f"{', '.join(first)}{',' * (len(first) > 1)} or {last}" if first else last
-    return [f"Without gold labels nothing can be said of {listed}."]
+    line = f"without gold labels, unwaver cannot compute {listed}."
+    if len(without) == len(leading):
+        return [line[0].upper() + line[1:]]
+    names = dict.fromkeys(f"{s.suite}/{s.task}/{s.kind}" for s, _ in without)
+    return [f"{', '.join(names)}: {line}"]
 
 
 def _about_failures(result: Result, leading: Sequence[Score]) -> list[str]:

@@ -158,12 +158,12 @@ def _notes(groups: Sequence[Group]) -> list[str]:
     notes = []
     originals = [[i for i in g.items if i.role == "original"] for g in groups]
     without = sum(not all(item.accepted for item in items) for items in originals)
-    if without:
-        share = "no group has" if without == len(groups) else f"{without:,} of {len(groups):,} groups do not have"
-        lost = ["accuracy", "tau_conditioned"]
-        if groups[0].expect == "implied":
-            lost.insert(0, "tau")
-        notes.append(f"{share} the right answer to the original: {', '.join(lost)} cannot be computed for these")
+    if 0 < without < len(groups):  # the remarks of a result say what no gold at all means
+        lost = "tau, accuracy and tau_conditioned" if groups[0].expect == "implied" else "accuracy and tau_conditioned"
+        have, them = ("has", "it") if without == 1 else ("have", "them")
+        notes.append(
+            f"{without:,} of {len(groups):,} groups {have} no gold label for the original: {lost} leave {them} out"
+        )
     if not all(item.choices for group in groups for item in group.items):
         notes.append(
             "no labels to choose from, so answers are free text; to choose from labels, add --label for each "
