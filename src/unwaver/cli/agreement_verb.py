@@ -16,6 +16,7 @@ from unwaver.cli.printing import console, inputs_of, print_json
 from unwaver.cli.run_verb import pairs as options_from
 from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import UsageError
+from unwaver.text.shown import interval, percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from unwaver.asking.consult import Consult, Enquiry
     from unwaver.asking.panel import Answers
     from unwaver.console import Console as Speak
-    from unwaver.stats import Estimate
     from unwaver.stats.human_validity import Validity
 
 FREE = ("exact", "normalised", "numeric", "rouge1", "bleu", "entities")  # agreements that need no model
@@ -255,7 +255,7 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
 
 
 def _print_agreements(found: Mapping[str, Validity], screen: Console) -> None:
-    from unwaver.reports.terminal import percent, print_rows
+    from unwaver.reports.terminal import print_rows
 
     header = ["agreement", "pairs", "ρ", "95 % interval", "AUC", "κ", "at", "best κ", "at"]
     rows = [
@@ -263,7 +263,7 @@ def _print_agreements(found: Mapping[str, Validity], screen: Console) -> None:
             name,
             f"{v.pairs:,}",
             _number(v.spearman.value),
-            _interval(v.spearman),
+            interval(v.spearman.low, v.spearman.high, _number),
             _number(v.auc.value),
             _number(v.kappa),
             f"{v.threshold:g}",
@@ -291,7 +291,7 @@ def _print_agreements(found: Mapping[str, Validity], screen: Console) -> None:
 
 
 def _print_corrected(corrected: Sequence[Mapping[str, Any]], screen: Console) -> None:
-    from unwaver.reports.terminal import percent, print_rows
+    from unwaver.reports.terminal import print_rows
 
     header = ["relation", "agreement", "seen", "corrected", "95 % interval", "sens.", "spec.", "questions"]
     for model, method in dict.fromkeys((c["model"], c["method"]) for c in corrected):
@@ -302,7 +302,7 @@ def _print_corrected(corrected: Sequence[Mapping[str, Any]], screen: Console) ->
                 f"{c['agreement']}@{c['threshold']:g}",
                 percent(c["seen"]),
                 percent(c["corrected"]),
-                "–" if c["low"] is None else f"{percent(c['low'])} – {percent(c['high'])}",
+                interval(c["low"], c["high"]),
                 percent(c["sensitivity"]),
                 percent(c["specificity"]),
                 f"{c['questions']:,}",
@@ -326,7 +326,3 @@ def _bar(threshold: float) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
-
-
-def _interval(e: Estimate) -> str:
-    return "–" if e.low is None or e.high is None else f"{e.low:.2f} – {e.high:.2f}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from unwaver.cli.analyse_verb import command
 from unwaver.cli.options import DATA_DIR, JSON, SEED, TASK
 from unwaver.cli.printing import print_json
 from unwaver.cli.sections import option, section, verb
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 @verb(
     "cues",
-    within=command,
     examples=(
         "unwaver analyse cues train --task snli --data-dir DIR",
         "unwaver analyse cues train.csv --task snli --fewest 1 --words no,not",
@@ -120,14 +118,11 @@ def _print(title: str, found: Sequence[Share], cues: Sequence[Cue]) -> None:
     from rich.console import Console
 
     from unwaver.reports.terminal import print_rows
-    from unwaver.text.shown import percent, safe
+    from unwaver.text.shown import interval, percent, safe
 
     console = Console(highlight=False)
     console.print(safe(title), markup=False)
-    rows = [
-        [s.label, f"{s.rows:,}", percent(s.share), _between(s.low, s.high, percent), percent(s.overall)]
-        for s in found
-    ]
+    rows = [[s.label, f"{s.rows:,}", percent(s.share), interval(s.low, s.high), percent(s.overall)] for s in found]
     print_rows([["label", "rows", "%", "95 % interval", "% of all rows"], *rows], console)
     if cues:
         lines = [
@@ -135,7 +130,7 @@ def _print(title: str, found: Sequence[Share], cues: Sequence[Cue]) -> None:
                 c.word,
                 c.label,
                 f"{c.pmi:.2f}",
-                _between(c.low, c.high, "{:.2f}".format),
+                interval(c.low, c.high, "{:.2f}".format),
                 percent(c.share),
                 f"{c.rows:,}",
             ]
@@ -143,10 +138,6 @@ def _print(title: str, found: Sequence[Share], cues: Sequence[Cue]) -> None:
         ]
         print_rows([["word", "label", "PMI", "95 % interval", "%", "rows"], *lines], console)
         console.print("PMI is in bits; % is the share of the label among the rows with the word.", markup=False)
-
-
-def _between(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
-    return "–" if low is None or high is None else f"{shown(low)} – {shown(high)}"
 
 
 def _listed(given: str) -> tuple[str, ...]:

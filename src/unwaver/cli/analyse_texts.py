@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unwaver.cli import completion
-from unwaver.cli.analyse_verb import command, emit, percent, with_interval
+from unwaver.cli.analysed import emit, with_interval
 from unwaver.cli.options import BANK, DATA_DIR, DEVICE, JSON, LIMIT, PATH, SEED, SOURCE
 from unwaver.cli.sections import option, section, together, verb
 from unwaver.errors import UsageError
+from unwaver.text.shown import percent
 
 if TYPE_CHECKING:
     from unwaver.asking.consult import Consult
@@ -39,7 +40,6 @@ _STORE = option(
 
 @verb(
     "distance",
-    within=command,
     examples=(
         "unwaver analyse distance sample/snli",
         "unwaver analyse distance paranlu --data-dir DIR",
@@ -113,7 +113,7 @@ def distance_command(
     emit({"distances": document}, header, rows, as_json)
 
 
-@verb("sizes", within=command, examples=("unwaver analyse sizes sample/snli",))
+@verb("sizes", examples=("unwaver analyse sizes sample/snli",))
 @_SUITES
 @_WHICH
 @section("Output", JSON)
@@ -142,7 +142,7 @@ def sizes_command(suites: tuple[str, ...], as_json: bool, **which: Any) -> None:
     emit({"sizes": [asdict(s) for s in found]}, header, rows, as_json)
 
 
-@verb("entailment", within=command, examples=("unwaver analyse entailment sample/snli --model fake/random",))
+@verb("entailment", examples=("unwaver analyse entailment sample/snli --model fake/random",))
 @_SUITES
 @_WHICH
 @section(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.analysed import check_measured, leading, step_of
+from unwaver.cli.analyse_cues import cues_command
+from unwaver.cli.analyse_texts import distance_command, entailment_command, sizes_command
+from unwaver.cli.analysed import check_measured, emit, leading, step_of, with_interval
 from unwaver.cli.options import FORCE, JSON, PATH, SEED, TEST
-from unwaver.cli.printing import print_json
 from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import DataError, UsageError
+from unwaver.text.shown import percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,6 +44,10 @@ def command() -> None:
 
     PATHS are run folders, tables or logs, as for `unwaver score`.
     """
+
+
+for _each in (cues_command, distance_command, entailment_command, sizes_command):
+    command.add_command(_each)
 
 
 # --- scores -------------------------------------------------------------------------------------------------
@@ -448,28 +454,3 @@ def _draw(spec: dict[str, Any], plot: Path, as_json: bool) -> None:
     write_whole(plot, drawn(spec, plot))
     if not as_json:
         click.echo(f"Figure: {plot}")
-
-
-def percent(value: float | None) -> str:
-    from unwaver.reports import terminal
-
-    return terminal.percent(value)
-
-
-def with_interval(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
-    return percent(value), "–" if low is None or high is None else f"{percent(low)} – {percent(high)}"
-
-
-def emit(document: Mapping[str, Any], header: Sequence[str], rows: Iterable[Sequence[str]], as_json: bool) -> None:
-    if as_json:
-        print_json({"version": 1, **document})
-        return
-    from rich.console import Console
-
-    from unwaver.reports.terminal import print_rows
-
-    print_rows([list(header), *map(list, rows)], Console(highlight=False))
-
-
-import unwaver.cli.analyse_cues  # noqa: E402  their commands are subcommands of `analyse`
-import unwaver.cli.analyse_texts  # noqa: E402, F401

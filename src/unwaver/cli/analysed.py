@@ -1,14 +1,16 @@
-"""What the analyses share: sizes as people write them, and results that hold nothing."""
+"""What the analyses share: sizes as people write them, results that hold nothing, and how results are printed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unwaver.cli.printing import print_json
 from unwaver.errors import DataError, UsageError
+from unwaver.text.shown import interval, percent
 
 if TYPE_CHECKING:
     from unwaver.types import Score
@@ -42,3 +44,18 @@ def check_measured(found: Sequence[object], why: str) -> None:
     if not found:
         hint = "unwaver score PATH shows what these answers measure, and --json all metrics"
         raise DataError(f"nothing was measured: {why}", hint=hint)
+
+
+def with_interval(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
+    return percent(value), interval(low, high)
+
+
+def emit(document: Mapping[str, Any], header: Sequence[str], rows: Iterable[Sequence[str]], as_json: bool) -> None:
+    if as_json:
+        print_json({"version": 1, **document})
+        return
+    from rich.console import Console
+
+    from unwaver.reports.terminal import print_rows
+
+    print_rows([list(header), *map(list, rows)], Console(highlight=False))

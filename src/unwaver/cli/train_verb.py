@@ -278,14 +278,21 @@ def _suite_of(task: str, named: str) -> str:
 
 
 def _cells(scores: Mapping[str, Any]) -> list[list[str]]:
-    from unwaver.reports.terminal import percent
+    from unwaver.text.shown import interval, percent
 
     lines = []
     for task, sets in scores.items():
         for on, score in sets.items():
-            interval = "–" if score["low"] is None else f"{percent(score['low'])} – {percent(score['high'])}"
             name = on.replace("held_out", "hold-out")
-            lines.append([task, name, percent(score["accuracy"]), interval, f"{score['items']:,}"])
+            lines.append(
+                [
+                    task,
+                    name,
+                    percent(score["accuracy"]),
+                    interval(score["low"], score["high"]),
+                    f"{score['items']:,}",
+                ]
+            )
     return lines
 
 

@@ -31,7 +31,7 @@ from unwaver.reports.verdict import WORDS, Verdict, headline, verdicts
 from unwaver.result import Result, method_names
 from unwaver.secrets import masked_json
 from unwaver.state import COUNTS
-from unwaver.text.shown import safe
+from unwaver.text.shown import interval, safe
 from unwaver.types import Figure, Score
 
 MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, before the rest is folded away
@@ -226,14 +226,13 @@ def _scores(sources: Sequence[Source], several: bool) -> Html:
 
 
 def _row(source: Source, s: Score, several: bool, wide: Sequence[str]) -> Html:
-    interval = "–" if s.low is None or s.high is None else f"{percent(s.low)} – {percent(s.high)}"
     value = tag("a", percent(s.value), href=f"#{methods.slug(s.metric)}", title="How was this computed?")
     cells = [
         tag("th", _cut(f"{s.task}/{s.kind}", 80), scope="row"),
         *([tag("td", _cut(f"{s.model} ({s.method})", 80), data_label="model")] if several else []),
         tag("td", s.metric + ARROW[s.better], data_label="metric", title=_heading(s.metric)),
         tag("td", value, class_="n", data_label="%"),
-        tag("td", interval, class_="n", data_label="95 % interval"),
+        tag("td", interval(s.low, s.high), class_="n", data_label="95 % interval"),
         tag("td", _bar(s), class_="bar"),
         tag("td", percent(chance_of(source.result, s)), class_="n", data_label="chance"),
         tag("td", percent(s.accuracy), class_="n", data_label="accuracy"),

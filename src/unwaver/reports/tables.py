@@ -11,7 +11,7 @@ from dataclasses import asdict
 from unwaver.reports.source import Source
 from unwaver.reports.terminal import ARROW, chance_of, count_cell, count_title, percent, shown_scores
 from unwaver.state import COUNTS
-from unwaver.text.shown import safe
+from unwaver.text.shown import interval, safe
 from unwaver.text.spreadsheet import guarded
 from unwaver.types import Score
 
@@ -133,7 +133,7 @@ def _row(source: Source, s: Score) -> list[str]:
         f"{s.model} ({s.method})",
         s.metric + ARROW[s.better],
         percent(s.value),
-        "–" if s.low is None or s.high is None else f"{percent(s.low)} – {percent(s.high)}",
+        interval(s.low, s.high),
         percent(chance_of(source.result, s)),
         percent(s.accuracy),
         f"{s.counted:,}",

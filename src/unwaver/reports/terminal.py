@@ -9,9 +9,9 @@ from unwaver.meaning import Meaning, context_of, family_of, leading_meaning, mea
 from unwaver.reports.remarks import remarks
 from unwaver.result import Result, method_names
 from unwaver.state import COUNTS
+from unwaver.text.shown import interval, safe
 from unwaver.text.shown import p_value as p_value
 from unwaver.text.shown import percent as percent
-from unwaver.text.shown import safe
 from unwaver.types import Score
 
 if TYPE_CHECKING:
@@ -81,12 +81,11 @@ def count_cell(s: Score, name: str) -> str:
 
 def _row(s: Score, result: Result) -> list[str]:
     chance = chance_of(result, s)
-    interval = "–" if s.low is None or s.high is None else f"{percent(s.low)} – {percent(s.high)}"
     return [
         safe(f"{s.task}/{s.kind}"),
         s.metric + ARROW[s.better],
         percent(s.value),
-        interval,
+        interval(s.low, s.high),
         percent(chance),
         percent(s.accuracy),
         f"{s.counted:,}",

@@ -13,6 +13,7 @@ from unwaver.study.findings import Findings
 from unwaver.study.lines import TEST, SeedMean
 from unwaver.study.plan import StudyPlan, folder_name
 from unwaver.study.sides import Side
+from unwaver.text.shown import interval
 
 Table = list[list[str]]  # header first
 BAR = 10  # characters
@@ -120,7 +121,7 @@ def _of_recipe(tests: Sequence[Compared]) -> Table:
             relation(t),
             _metric(t.metric),
             f"{100 * t.recipe.difference:+.1f}",
-            _interval(t.recipe.low, t.recipe.high),
+            interval(t.recipe.low, t.recipe.high),
             p_value(t.recipe.p),
             p_value(t.p_holm),
             "/".join(map(str, dict.fromkeys(t.recipe.seeds))),
@@ -138,7 +139,7 @@ def _of_models(tests: Sequence[Compared]) -> Table:
             relation(t),
             _metric(t.metric),
             f"{100 * t.models.difference:+.1f}",
-            _interval(t.models.low, t.models.high),
+            interval(t.models.low, t.models.high),
             p_value(t.models.p),
             p_value(t.models.p_holm),
             f"{t.models.groups:,}",
@@ -147,10 +148,6 @@ def _of_models(tests: Sequence[Compared]) -> Table:
         if t.models is not None
     ]
     return [header, *rows]
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{100 * low:.1f} – {100 * high:.1f}"
 
 
 def share_name(share: Mapping[str, Any], plan: StudyPlan) -> str:
@@ -213,7 +210,7 @@ def _across(found: Findings, plan: StudyPlan) -> Table:
             f"{a.second} against {a.first}{_of_condition(a.setting, a.fraction, plan)}",
             f"{a.kind} {a.metric}",
             f"{100 * a.found.difference:+.1f}",
-            _interval(a.found.low, a.found.high),
+            interval(a.found.low, a.found.high),
             p_value(a.found.p),
             f"{a.alpha:g}",
             str(a.pairs),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from unwaver.secrets import masked
 
@@ -10,6 +11,11 @@ from unwaver.secrets import masked
 def percent(value: float | None) -> str:
     """0.125 -> "12.5"; undefined -> "–"."""
     return "–" if value is None else f"{100 * value:.1f}"
+
+
+def interval(low: float | None, high: float | None, shown: Callable[[float], str] = percent) -> str:
+    """interval(0.091, 0.168) -> "9.1 – 16.8"; undefined -> "–"."""
+    return "–" if low is None or high is None else f"{shown(low)} – {shown(high)}"
 
 
 def p_value(p: float | None) -> str:

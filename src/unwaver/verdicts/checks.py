@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from unwaver.bars import Decision
+from unwaver.text.shown import percent
 from unwaver.verdicts.differing import Difference, heading
 
 
@@ -113,10 +114,6 @@ def worst(checks: Sequence[Check]) -> Decision:
 
 
 # --- for people ---------------------------------------------------------------------------------------------
-
-
-def percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def limits(check: Check) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from unwaver.verdicts.checks import GateOutcome, limits, percent, shown_value
+from unwaver.text.shown import percent
+from unwaver.verdicts.checks import GateOutcome, limits, shown_value
 
 
 def junit(outcome: GateOutcome) -> str:
