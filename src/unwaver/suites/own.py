@@ -159,7 +159,9 @@ def _notes(groups: Sequence[Group]) -> list[str]:
     originals = [[i for i in g.items if i.role == "original"] for g in groups]
     without = sum(not all(item.accepted for item in items) for items in originals)
     if 0 < without < len(groups):  # the remarks of a result say what no gold at all means
-        lost = "tau, accuracy and tau_conditioned" if groups[0].expect == "implied" else "accuracy and tau_conditioned"
+        lost = "accuracy and tau_conditioned"
+        if groups[0].expect == "implied":
+            lost = f"tau, {lost}"
         have, them = ("has", "it") if without == 1 else ("have", "them")
         notes.append(
             f"{without:,} of {len(groups):,} groups {have} no gold label for the original: {lost} leave {them} out"
