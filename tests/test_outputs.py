@@ -112,6 +112,17 @@ REFUSED = {
     "audit": ("build paraphrase --writer rules --task snli --from mine.csv --out theirs/g.jsonl", "did not write"),
     "its own store": ("build paraphrase --writer rules --task snli --from mine.csv --out g.sqlite", "the answer store"),
     "sheet": ("review r --out r/sheet.tsv", "a file with this name exists"),
+    "second sheet": ("gate r --min tau=0 --review r/sheet.tsv --review my.tsv --junit my.tsv --force", "is an input"),
+    "second sheet of build": (
+        "build swap --task snli --from mine.csv --review r/sheet.tsv --review my.tsv --out my.tsv --force", "is an input"
+    ),
+    "second sheet of score": (
+        "score r --review sheets --review my.tsv --unreadable-out my.tsv", "is an input"
+    ),
+    "second sheet of run": (
+        "run own.csv --model fake/random --review r/sheet.tsv --review seen.json --out .", "an input of the command"
+    ),
+    "in a folder of sheets": ("gate r --min tau=0 --review sheets --junit sheets/a.tsv", "part of the input"),
     "task": ("build swap --from mine.csv --task my.toml --out my.toml", "is an input"),
     "bank": ("build paraphrase --task snli --from mine.csv --writer bank/own.csv --out own.csv", "is an input"),
     "bag of words": ("bow mine.csv --task snli --out theirs", "which unwaver did not write"),
@@ -139,6 +150,9 @@ def test_refused(here: Any, tmp_path: Path, case: str) -> None:
     Path("photo.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'></svg>")
     Path("r/table.csv").write_text("suite,task\n")
     Path("r/sheet.tsv").write_text("id\tverdict\nx\tok\n")
+    Path("sheets").mkdir()
+    for name in ("my.tsv", "sheets/a.tsv", "seen.json"):
+        Path(name).write_text("id\tverdict\nx\t\n")
     Path("my.toml").write_text(TASK if case == "task" else STUDY)
     Path("groups.jsonl").write_bytes(Path("r/groups.jsonl").read_bytes())
     Path("pictures").mkdir()

@@ -67,7 +67,7 @@ class Config:
     encoder: str | None = None
     lang: str = "en"
     antonyms: str | None = None
-    review: str | None = None
+    review: tuple[str, ...] = ()
     epsilon: float | None = None
     agree: tuple[str, ...] = ()
     scorers: tuple[str, ...] = ()
@@ -92,6 +92,7 @@ class Config:
     )
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "review", as_paths(self.review))
         if any("@" in text for texts in named_models(self).values() for text in texts):
             from unwaver.named_models import resolve_names
 
@@ -106,6 +107,8 @@ class Config:
         for later in ("source", "bank", "shots_from"):  # folders of earlier versions keep their ids
             if not settings[later]:
                 del settings[later]
+        if len(self.review) < 2:
+            settings["review"] = self.review[0] if self.review else None
         if (
             self.model_args
             or self.writer_args
@@ -122,6 +125,12 @@ class Config:
             return Path(self.out)
         names = "+".join(re.sub(r"[^\w.-]+", "-", Path(s).name if Path(s).is_file() else s) for s in self.suites)
         return Path("runs") / f"{names[:60]}-{self.id}"
+
+
+def as_paths(given: object) -> tuple[str, ...]:
+    """One path or several, as given in Python or held by older files: "a.tsv" -> ("a.tsv",); None -> ()."""
+    several = given if isinstance(given, list | tuple) else [] if given is None else [given]
+    return tuple(map(str, several))
 
 
 _TEXTS = ("system", "task", "kind", "labels", "columns", "map", "model_args", "writer_args", "lang", "variants")

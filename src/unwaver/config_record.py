@@ -25,6 +25,8 @@ def config_from(record: Mapping[str, Any], file: Path) -> Config:
     for name, value in given.items():
         if name not in known:
             raise DataError(f'"config": found {name!r}, which is unknown', file=file, hint=near(name, known))
+        if name == "review" and (value is None or isinstance(value, str)):  # earlier versions read one sheet
+            continue
         expected, fits = _TYPES[known[name]]
         if not fits(value) and not (value is None and "None" in known[name]):
             hint = "correct it, or give the option on the command line and leave --from out"

@@ -70,7 +70,8 @@ def test_a_full_disk_is_named(refused: Call, option: str) -> None:
 @pytest.mark.parametrize(("name", "says"), [("gone", "there is no such file"), (".", "this is a folder")])
 def test_no_table(refused: Call, name: str, says: str) -> None:
     assert f"unwaver: {name}: {says}" in refused("agreement", "validate", "--pairs", name)
-    assert f"unwaver: {name}: {says}" in refused("score", "r", "--review", name)
+    if name == "gone":  # of a folder, the sheets in it are read
+        assert f"unwaver: {name}: {says}" in refused("score", "r", "--review", name)
 
 
 def test_a_wrong_alpha_in_a_bars_file(refused: Call) -> None:

@@ -288,6 +288,34 @@ def test_a_filled_sheet_removes_variants_and_bounds_the_rest(unwaver: Any, score
     assert (after["epsilon"], after["bound_low"], after["bound_high"]) == (0.0, after["value"], after["value"])
 
 
+def test_several_sheets_decide_together(unwaver: Any, scores: Any, place: Path) -> None:
+    command = ("run", "pairs.csv", "--task", "snli", "--variants", "reverse", "--model", "fake/random")
+    assert unwaver(*command, "--out", "r").returncode == 0
+    (place / "sheets").mkdir()
+    ids = [f"pairs/snli/reverse/{x}/1" for x in "abcd"]
+    said = (("wrong", "ok", "wrong", "ok"), ("ok", "ok", "wrong", "ok"), ("ok", "", "ok", ""))
+    names = [f"sheets/{n}.tsv" for n in range(3)]
+    for name, verdicts in zip(names, said, strict=True):
+        assert unwaver("review", "r", "--out", name).returncode == 0
+        fill(place / name, dict(zip(ids, verdicts, strict=True)))
+    several = [part for name in names for part in ("--review", name)]
+    after = find(scores("score", "r", *several), "tau")
+    assert (after["counted"], after["not_applicable"]) == (3, 1), "two of three call the third wrong"
+    assert find(scores("score", "r", "--review", "sheets"), "tau") == after
+    again = find(scores(*command, "--out", "again", *several), "tau")
+    assert {k: v for k, v in again.items() if k != "model"} == {k: v for k, v in after.items() if k != "model"}
+    tied = find(scores("score", "r", *several[:4]), "tau")
+    assert tied["not_applicable"] == 2, "a tie is wrong"
+    config = json.loads((place / "again" / "run.json").read_text())["config"]
+    assert config["review"] == names
+    repeated = find(scores("run", "--from", "again/run.json", "--out", "third"), "tau")
+    assert repeated["counted"] == 3
+    (place / "sheets" / "1.tsv").write_text("id\tverdict\nelsewhere/1\tok\n")
+    refused(unwaver("score", "r", *several), "sheets/1.tsv", "elsewhere/1")
+    refused(unwaver(*command, "--out", "x", "--review", "sheets"), "1.tsv", "elsewhere/1")
+    refused(unwaver("score", "r", "--review", "."), "pairs.csv")
+
+
 def test_review_lists_what_judges_kept(unwaver: Any, place: Path) -> None:
     judge = ("--judge", "entail=fake/random")
     assert unwaver("build", "paraphrase", "swap", *PARAPHRASE, *judge, "--out", "groups.jsonl").returncode == 0

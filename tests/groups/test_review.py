@@ -15,7 +15,7 @@ from unwaver.engine.folder import write_audit
 from unwaver.engine.stored import read_kept
 from unwaver.errors import DataError
 from unwaver.groups.certify import Reading
-from unwaver.groups.review import counting, read_sheet, reviewed, sheet, unknown_ids
+from unwaver.groups.review import counting, majority, read_sheet, read_sheets, reviewed, sheet, unknown_ids
 from unwaver.types import Group, Item
 from unwaver.variants.certifiers import parse_certifier, with_candidates
 from unwaver.variants.source import Rewrite
@@ -49,7 +49,7 @@ def filled(path, text, verdicts):
 
 def test_the_sheet():
     lines = rows(sheet([group(1), group(2, variants=2)]))
-    assert list(lines[0]) == ["id", "original", "variant", "verdict", "reason"]
+    assert list(lines[0]) == ["id", "original", "variant", "expected", "label", "verdict", "reason"]
     assert [line["id"] for line in lines] == ["s/t/semantic/1/1", "s/t/semantic/2/1", "s/t/semantic/2/2"]
     assert lines[0]["original"] == "Text 1\twith a tab."
     assert lines[0]["variant"] == 'Other "1" of 1'
@@ -98,7 +98,7 @@ def test_the_round_trip(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("word", "verdict"), [("yes", True), ("1", True), ("OK", True), ("no", False), ("false", False)]
+    ("word", "verdict"), [("yes", True), ("right", True), ("OK", True), ("no", False), ("false", False)]
 )
 def test_words_for_verdicts(tmp_path, word, verdict):
     path = filled(tmp_path / "sheet.tsv", sheet([group(1)]), {"s/t/semantic/1/1": word})
@@ -245,3 +245,87 @@ def test_the_sheet_lists_what_was_kept_and_what_nobody_judged(tmp_path):
     assert [line["id"] for line in rows(sheet([found, plain], only=only))] == [f"{found.id}/2", f"{plain.id}/1"]
     write_audit(tmp_path, [])
     assert read_kept(tmp_path, [found]) is None
+
+
+def transitive():
+    texts = [("a", "b", "neutral"), ("a", "c", "contradiction"), ("b", "c", None)]
+    items = [
+        Item(f"t/{n}", "snli", "conclusion" if label is None else "original", {"premise": p, "hypothesis": h}, LABELS,
+             ("neutral", "contradiction") if label is None else (label,))
+        for n, (p, h, label) in enumerate(texts)
+    ]  # fmt: skip
+    return Group("t", "s", "snli", "transitive", "implied", tuple(items))
+
+
+def test_a_conclusion_is_shown_with_every_original():
+    (line,) = rows(sheet([transitive()]))
+    assert line["original"] == "(1) a | b (2) a | c"
+    assert line["variant"] == "b | c"
+    assert line["expected"] == "it follows from the originals"
+    assert line["label"] == "neutral + contradiction → neutral or contradiction"
+
+
+def test_the_relation_and_the_labels_are_shown():
+    (line,) = rows(sheet([group(1)]))
+    assert (line["expected"], line["label"]) == ("the same meaning: the answer must stay", "yes")
+    (line,) = rows(sheet([replace(group(1), kind="negational", expect="different")]))
+    assert line["expected"] == "the opposite meaning: the answer must change"
+
+
+@pytest.mark.parametrize("cell", ["1", "0", "5", "1.0", "-1", "4/5", "１"])
+def test_a_number_is_no_verdict(tmp_path, cell):
+    path = filled(tmp_path / "s.tsv", sheet([group(1)]), {"s/t/semantic/1/1": cell})
+    with pytest.raises(DataError, match="expected ok or wrong") as e:
+        read_sheet(path)
+    assert "a number may be a yes, or a grade" in str(e.value.hint)
+
+
+def test_several_sheets_are_read_together(tmp_path):
+    text = sheet([group(n) for n in range(4)])
+    ids = [line["id"] for line in rows(text)]
+    given = (("ok", "ok", "wrong", ""), ("ok", "wrong", "wrong", ""), ("ok", "ok", "ok", "ok"))
+    place = tmp_path / "sheets"
+    place.mkdir()
+    paths = [filled(place / f"{n}.tsv", text, dict(zip(ids, each, strict=True))) for n, each in enumerate(given)]
+    expected = dict(zip(ids, (True, True, False, True), strict=True))
+    assert majority(read_sheets(place)) == majority(read_sheets(paths)) == expected
+    assert majority(read_sheets(list(map(str, paths[:2]))))[ids[1]] is False, "a tie is wrong"
+    assert majority(read_sheets(str(paths[0]))) == read_sheet(paths[0])
+    assert majority(read_sheets(())) == majority(read_sheets(None)) == {}
+    with pytest.raises(DataError, match="no review sheet"):
+        read_sheets(tmp_path)
+
+
+def test_a_sheet_named_twice_votes_once(tmp_path):
+    text = sheet([group(1)])
+    place = tmp_path / "sheets"
+    place.mkdir()
+    ok = filled(place / "a.tsv", text, {"s/t/semantic/1/1": "ok"})
+    filled(place / "b.tsv", text, {"s/t/semantic/1/1": "wrong"})
+    assert majority(read_sheets([ok, place])) == {"s/t/semantic/1/1": False}
+    assert list(read_sheets([ok, place / ".." / "sheets" / "a.tsv"])) == [ok]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expect", "words"),
+    [
+        ("symmetric", "same", "the two texts swapped"),
+        ("surface_case", "same", "another form"),
+        ("negational", "different", "the answer must change"),
+        ("additive", "implied", "joined"),
+        ("mine", "same", "the answer must stay"),
+        ("mine", "different", "the answer must change"),
+        ("mine", "bucket", "the same problem"),
+    ],
+)
+def test_the_relation_in_words(kind, expect, words):
+    (line,) = rows(sheet([replace(group(1), kind=kind, expect=expect)]))
+    assert words in line["expected"]
+
+
+def test_many_references_are_cut():
+    found = group(1)
+    many = tuple("abcdef")
+    items = tuple(replace(item, accepted=many) for item in found.items)
+    (line,) = rows(sheet([replace(found, items=items)]))
+    assert line["label"] == "a or b or c or … → a or b or c or …"

@@ -65,7 +65,7 @@ def test_a_sheet_of_hostile_texts(tmp_path: Path) -> None:
     for row in rows[1:]:
         assert not any(cell[:1] in SIGNS for cell in row if cell)
         assert not any(c in HIDDEN or c == "\r" for cell in row for c in cell)
-    filled = [rows[0], *([*row[:3], "ok" if n % 2 else "wrong", ""] for n, row in enumerate(rows[1:]))]
+    filled = [rows[0], *([*row[:-2], "ok" if n % 2 else "wrong", ""] for n, row in enumerate(rows[1:]))]
     for delimiter, name in (("\t", "sheet.tsv"), (",", "sheet.csv")):
         out = io.StringIO()
         csv.writer(out, delimiter=delimiter, lineterminator="\n").writerows(filled)

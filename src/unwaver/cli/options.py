@@ -80,6 +80,14 @@ PILOT = option(
     help="Ask N groups first, more if costs vary much, and say what all will cost. With --dry-run, ask no others.",
 )
 
+REVIEW = option(
+    "--review",
+    type=click.Path(),
+    multiple=True,
+    metavar="FILE",
+    help="Review sheet that a person has filled in, or a folder of them. Repeatable.",
+)
+
 # how variants are written, certified and kept: run and build
 variant_options = together(
     section(
@@ -119,7 +127,7 @@ variant_options = together(
         option("--encoder", type=click.Path(), metavar="MODEL", help="Encoder that measures embedding distance."),
         LANG,
         ANTONYMS,
-        option("--review", type=click.Path(), metavar="FILE", help="Review sheet that a person has filled in."),
+        REVIEW,
         option(
             "--epsilon",
             type=float,
@@ -178,7 +186,7 @@ answer_options = together(
         ),
         UNREADABLE,
         CUT,
-        option("--review", type=PATH, metavar="FILE", help="Review sheet that a person has filled in."),
+        REVIEW,
         option(
             "--agree",
             multiple=True,

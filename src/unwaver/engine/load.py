@@ -70,7 +70,7 @@ def score(
     unreadable: Unreadable | None = None,
     cut: CutMode | None = None,
     seed: int = 0,
-    review: Path | str | None = None,
+    review: Path | str | Sequence[Path | str] | None = None,
     agree: Sequence[str] = (),
     weights: Literal["published", "renormalised"] = "renormalised",
     **log_options: Any,
@@ -104,7 +104,7 @@ def load(
     answers: Any,
     *,
     cut: CutMode | None = None,
-    review: Path | str | None = None,
+    review: Path | str | Sequence[Path | str] | None = None,
     agree: Sequence[str] = (),
     **log_options: Any,
 ) -> Loaded:
@@ -179,7 +179,7 @@ def load_run(
     place: Path,
     *,
     cut: CutMode | None = None,
-    review: Path | str | None = None,
+    review: Path | str | Sequence[Path | str] | None = None,
     agree: Sequence[str] = (),
 ) -> Loaded:
     """The answers of a run folder, tabulated again. `review` removes variants that a person judged wrong, `agree`
@@ -300,20 +300,21 @@ def asked_by_number(record: Mapping[str, Any], config: Config) -> list[tuple[Rol
 
 def _without(
     groups: Sequence[Group],
-    review: Path | str,
+    review: Path | str | Sequence[Path | str],
     answers: Answers,
     words: Words,
     config: Config,
 ) -> list[Group]:
     """The groups without variants that a person judged wrong, and without spare variants that were never asked."""
     from unwaver.answers.table import label_reader
-    from unwaver.groups.review import counting, read_sheet, reviewed, unknown_ids
+    from unwaver.groups.review import counting, majority, read_sheets, reviewed, unknown_ids
 
-    verdicts = read_sheet(Path(review))
-    if strange := unknown_ids(groups, verdicts):
-        hint = "give the sheet that unwaver review wrote for this run"
-        raise DataError(
-            f"{len(strange):,} ids of this sheet are not in this run: {strange[0]} …", file=review, hint=hint
-        )
+    verdicts = majority(sheets := read_sheets(review))
+    for sheet, own in sheets.items():
+        if strange := unknown_ids(groups, own):
+            hint = "give the sheet that unwaver review wrote for this run"
+            raise DataError(
+                f"{len(strange):,} ids of this sheet are not in this run: {strange[0]} …", file=sheet, hint=hint
+            )
     told = label_reader(answers, words, config.normalise, cut=config.cut)
     return reviewed(counting(groups, verdicts, lambda item: told(item, 0)), verdicts)

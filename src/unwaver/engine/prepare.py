@@ -217,11 +217,11 @@ def choose(config: Config, console: Console) -> Chosen:
         selection = with_test_sets(selection, _suite_options(config, console), config.until)
     verdicts: dict[str, bool] = {}
     if config.review:
-        from unwaver.groups.review import check_sheet, read_sheet
+        from unwaver.groups.review import check_sheets, majority, read_sheets
 
-        verdicts = read_sheet(Path(config.review))
+        verdicts = majority(sheets := read_sheets(config.review))
         if not _writes(config):  # what a model writes is not known yet
-            check_sheet(config.review, verdicts, selection.groups, console.say)
+            check_sheets(sheets, selection.groups, console.say)
     return Chosen(selection, reviewed(selection.groups, verdicts, config), verdicts)
 
 

@@ -1,8 +1,8 @@
 """A sheet that a person fills in: is this variant right? And what its verdicts say of the variants not looked at.
 
-    id              original        variant             verdict  reason
-    mine/…/7/1      A man sleeps.   A man is asleep.    ok
-    mine/…/9/1      All sleep.      Some sleep.         wrong    weaker
+    id              original        variant             expected            label       verdict  reason
+    mine/…/7/1      A man sleeps.   A man is asleep.    the same meaning …  yes → yes   ok
+    mine/…/9/1      All sleep.      Some sleep.         the same meaning …  yes → yes   wrong    weaker
 
 A text that a spreadsheet could take for a formula begins with an apostrophe, and what cannot be seen is spelled:
 see unwaver.text.spreadsheet. Ids are read back as they were.
@@ -19,14 +19,35 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from unwaver.config import as_paths
 from unwaver.errors import DataError
 from unwaver.files import read_rows, shown
 from unwaver.groups.certify import Read, standings
 from unwaver.text import spreadsheet
 from unwaver.types import Group, Item
 
-COLUMNS = ("id", "original", "variant", "verdict", "reason")
-OK, WRONG = ("ok", "yes", "right", "1", "true"), ("wrong", "no", "0", "false")
+COLUMNS = ("id", "original", "variant", "expected", "label", "verdict", "reason")
+# no numbers: 1 may be a yes or the lowest of five grades
+OK, WRONG = ("ok", "yes", "right", "true"), ("wrong", "no", "false")
+# what a variant must be, by kind; for other kinds, by what is expected of the answers
+_RELATION = {
+    **dict.fromkeys(("semantic", "paraphrase", "fooling"), "the same meaning: the answer must stay"),
+    "symmetric": "the two texts swapped: the answer must stay",
+    "reverse": "the two texts in the other order: the answer must stay",
+    "signal": "other signs around the names of the texts: the answer must stay",
+    "surface": "the same text in another form: the answer must stay",
+    "negational": "the opposite meaning: the answer must change",
+    "transitive": "it follows from the originals",
+    "additive": "the originals joined: the answer of both must stay",
+    "bucket": "the same problem in other words",
+}
+_EXPECTED = {
+    "same": "the answer must stay",
+    "different": "the answer must change",
+    "implied": "it follows from the originals",
+    "bucket": "the same problem in other words",
+}
+_MOST_ANSWERS = 3  # of one text, in a cell
 
 
 def sheet(
@@ -35,7 +56,7 @@ def sheet(
     """The variants, or `sample` of them drawn at random, with empty verdicts, as .tsv. `only` are the ids of those
     that count, where that is known: what the judges have refused need not be looked at."""
     rows = [
-        (item, _texts(group, item))
+        (item, (*_texts(group, item), _relation(group), _labels(group, item)))
         for group in groups
         for item in group.items
         if _is_variant(item) and item.certified is not False and (only is None or item.id in only)
@@ -54,12 +75,60 @@ def _is_variant(item: Item) -> bool:
 
 
 def _texts(group: Group, item: Item) -> tuple[str, str]:
-    """Original and variant, only what differs between them; of a conclusion all."""
-    first = group.items[0]
+    """Original and variant, only what differs between them. Of a conclusion all, after every original:
+    "(1) A | B (2) A | C"."""
+    originals = [each for each in group.items if each.role == "original"]
+    if len(originals) > 1:
+        numbered = (f"({n}) {' | '.join(each.fields.values())}" for n, each in enumerate(originals, 1))
+        return " ".join(numbered), " | ".join(item.fields.values())
+    first = originals[0] if originals else group.items[0]
     names = [name for name in item.fields if item.fields[name] != first.fields.get(name)] or list(item.fields)
     return " | ".join(first.fields.get(name, "") for name in names), " | ".join(
         item.fields[name] for name in names
     )
+
+
+def _relation(group: Group) -> str:
+    return _RELATION.get(group.kind.partition("_")[0]) or _EXPECTED[group.expect]
+
+
+def _answers(accepted: Sequence[str]) -> str:
+    """("a", "b") -> "a or b"; references of free text may be many: "a or b or c or …"."""
+    return " or ".join([*accepted[:_MOST_ANSWERS], *["…"][: len(accepted) - _MOST_ANSWERS]])
+
+
+def _labels(group: Group, item: Item) -> str:
+    """The right answers: "entailment → contradiction", "neutral + contradiction → neutral or contradiction"."""
+    before = [_answers(each.accepted) for each in group.items if each.role == "original" and each.accepted]
+    after = _answers(item.accepted)
+    return " → ".join(part for part in (" + ".join(before), after) if part)
+
+
+def read_sheets(given: object) -> dict[Path, dict[str, bool]]:
+    """The verdicts of each sheet. `given` is a sheet, a folder of sheets, or several of either; a sheet that is
+    named twice is read once."""
+    found: dict[Path, Path] = {}
+    for path in map(Path, as_paths(given)):
+        for sheet in _sheets_in(path) if path.is_dir() else [path]:
+            found.setdefault(sheet.resolve(), sheet)
+    return {sheet: read_sheet(sheet) for sheet in found.values()}
+
+
+def _sheets_in(folder: Path) -> list[Path]:
+    found = sorted(each for each in folder.iterdir() if each.suffix.lower() in (".tsv", ".csv"))
+    if not found:
+        hint = "put the sheets there as .tsv or .csv, or name them: --review SHEET"
+        raise DataError("there is no review sheet in this folder", file=folder, hint=hint)
+    return found
+
+
+def majority(sheets: Mapping[Path, Mapping[str, bool]]) -> dict[str, bool]:
+    """What most people say of each variant; a tie calls it wrong."""
+    votes: dict[str, list[bool]] = {}
+    for verdicts in sheets.values():
+        for id, verdict in verdicts.items():
+            votes.setdefault(id, []).append(verdict)
+    return {id: 2 * sum(found) > len(found) for id, found in votes.items()}
 
 
 def read_sheet(path: Path) -> dict[str, bool]:
@@ -70,9 +139,10 @@ def read_sheet(path: Path) -> dict[str, bool]:
         if found in OK or found in WRONG:
             verdicts[spreadsheet.read(row.text("id"))] = found in OK
         elif found:
-            raise row.where.error(
-                f'column "verdict": found {shown(found)}, expected ok or wrong', "leave it empty if not looked at"
-            )
+            hint = "leave it empty if not looked at"
+            if any(map(str.isdigit, found)):
+                hint = "write the word: a number may be a yes, or a grade such as 1 of 5"
+            raise row.where.error(f'column "verdict": found {shown(found)}, expected ok or wrong', hint)
     return verdicts
 
 
@@ -129,13 +199,14 @@ def unknown_ids(groups: Sequence[Group], verdicts: Mapping[str, bool]) -> list[s
     return [id for id in verdicts if id not in known]
 
 
-def check_sheet(
-    sheet: str, verdicts: Mapping[str, bool], groups: Sequence[Group], say: Callable[[str], None]
+def check_sheets(
+    sheets: Mapping[Path, Mapping[str, bool]], groups: Sequence[Group], say: Callable[[str], None]
 ) -> None:
     """A sheet of which nothing is known here belongs to other groups."""
-    strange = unknown_ids(groups, verdicts)
-    if strange and len(strange) == len(verdicts):
-        hint = "give the sheet that unwaver review wrote for these groups"
-        raise DataError(f"no id of this sheet is in these groups: {strange[0]} …", file=sheet, hint=hint)
-    if strange:
-        say(f"{sheet}: {len(strange):,} verdicts are about variants that are not in this run")
+    for sheet, verdicts in sheets.items():
+        strange = unknown_ids(groups, verdicts)
+        if strange and len(strange) == len(verdicts):
+            hint = "give the sheet that unwaver review wrote for these groups"
+            raise DataError(f"no id of this sheet is in these groups: {strange[0]} …", file=sheet, hint=hint)
+        if strange:
+            say(f"{sheet}: {len(strange):,} verdicts are about variants that are not in this run")
