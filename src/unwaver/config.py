@@ -69,6 +69,7 @@ class Config:
     antonyms: str | None = None
     review: tuple[str, ...] = ()
     epsilon: float | None = None
+    domain: Mapping[str, str] = field(default_factory=dict)
     agree: tuple[str, ...] = ()
     scorers: tuple[str, ...] = ()
     compare_questions: bool = False
@@ -88,7 +89,7 @@ class Config:
     PLACE = (
         *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot", "cut"],
         *["unreadable", "fetch", "base_accuracy", "corrected", "agree", "scorers"],
-        *["compare_questions", "read", "until", "alpha"],
+        *["compare_questions", "read", "until", "alpha", "domain"],
     )
 
     def __post_init__(self) -> None:

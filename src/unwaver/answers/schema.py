@@ -30,6 +30,7 @@ SCHEMA: dict[str, Any] = {
 OPTIONAL: dict[str, Any] = {
     "keep": pl.Int64,  # how many certified variants count
     "epsilon": pl.Float64,  # an upper limit of the share of wrong variants
+    "domain": pl.String,  # in, out: whether the set is in the domain that the model was trained on
     "text": pl.String,  # what differs between original and variants
     "embedding_distance": pl.Float64,  # of a variant to its original
     "sequential": pl.Boolean,  # true: how many groups were asked follows from what was answered

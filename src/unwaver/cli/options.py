@@ -88,6 +88,13 @@ REVIEW = option(
     help="Review sheet that a person has filled in, or a folder of them. Repeatable.",
 )
 
+DOMAIN = option(
+    "--domain",
+    multiple=True,
+    metavar="SET=in|out,…",
+    help="Fooling rates: sets in and out of the domain a model was trained on, averaged apart.",
+)
+
 # how variants are written, certified and kept: run and build
 variant_options = together(
     section(

@@ -14,6 +14,7 @@ from unwaver.cli.options import (
     CUT,
     DATA_DIR,
     DEVICE,
+    DOMAIN,
     JSON,
     LIMIT,
     MAX_CALLS,
@@ -132,6 +133,7 @@ VARIANTS = section(
         shell_complete=partial(completion.names, "variants"),
         help="Make these variants of the items of your own file; `unwaver list variants` shows the names.",
     ),
+    DOMAIN,
 )
 FREE_TEXT = section(
     "Free text",

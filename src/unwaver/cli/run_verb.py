@@ -144,9 +144,14 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
     from unwaver.config import Config
     from unwaver.config_record import config_from, is_masked
 
+    if options["domain"]:
+        from unwaver.answers.domains import read_domains
+
+        options["domain"] = read_domains(options["domain"])
     label_map = pairs(options.pop("label_map"), "--map")
     given = {
         **options,
+        "domain": options["domain"] or {},
         "model_args": pairs(options["model_args"], "--model-arg"),
         "map": label_map,
         "columns": pairs(options["columns"], "--column"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.options import FORCE, JSON, PATH, QUIET, UNREADABLE_OUT, answer_options
+from unwaver.cli.options import DOMAIN, FORCE, JSON, PATH, QUIET, UNREADABLE_OUT, answer_options
 from unwaver.cli.printing import emit
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UnwaverError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 )
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @answer_options
+@section("Fooling rates", DOMAIN)
 @section(
     "Output",
     option(
@@ -65,9 +66,13 @@ def command(
     from unwaver.engine.answer_options import check_answer_options
     from unwaver.engine.load import load, score_loaded
 
+    if domain := options.pop("domain"):
+        from unwaver.answers.domains import read_domains
+
+        domain = read_domains(domain)
     weights, unreadable = options.pop("weights"), options.pop("unreadable")
     check_answer_options(paths, **options)
-    found = load(list(paths), **options)
+    found = load(list(paths), domain=domain or None, **options)
     if unreadable_out is not None:
         from unwaver.cli.unreadable_answers import write
 

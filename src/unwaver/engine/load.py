@@ -72,6 +72,7 @@ def score(
     seed: int = 0,
     review: Path | str | Sequence[Path | str] | None = None,
     agree: Sequence[str] = (),
+    domain: Mapping[str, str] | None = None,
     weights: Literal["published", "renormalised"] = "renormalised",
     **log_options: Any,
 ) -> Result:
@@ -80,12 +81,13 @@ def score(
     `answers` is a run folder; a table in memory (a Polars or pandas frame, columns or rows, with group, kind,
     role, label and, if known, gold); or paths of tables or of other tools' logs. `log_options` are the fields of
     `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" scores answers that
-    stopped at the token limit like any others.
+    stopped at the token limit like any others. domain={"mnli": "in", "snli": "out"} averages fooling rates in and
+    out of domain.
     """
     from unwaver.engine.answer_options import check_answer_options
 
     check_answer_options(_paths(answers), review=review, agree=agree, **log_options)
-    found = load(answers, cut=cut, review=review, agree=agree, **log_options)
+    found = load(answers, cut=cut, review=review, agree=agree, domain=domain, **log_options)
     return score_loaded(found, weights, unreadable, seed)
 
 
@@ -106,6 +108,7 @@ def load(
     cut: CutMode | None = None,
     review: Path | str | Sequence[Path | str] | None = None,
     agree: Sequence[str] = (),
+    domain: Mapping[str, str] | None = None,
     **log_options: Any,
 ) -> Loaded:
     """The answers of a run folder, of tables or logs, or of a table in memory."""
@@ -117,7 +120,8 @@ def load(
     if paths := _paths(answers):
         place = run_folder(paths, options.format)
         if place is not None:
-            return _with_test(load_run(place, cut=cut, review=review, agree=agree), options.test, paths)
+            found = load_run(place, cut=cut, review=review, agree=agree, domain=domain)
+            return _with_test(found, options.test, paths)
         answers, notes = read_logs(paths, options)
     elif options.names_columns:  # a table in memory with columns of its own names
         from unwaver.suites.in_memory import as_file
@@ -125,6 +129,11 @@ def load(
         answers, notes = read_logs([as_file(answers)], options)
     kept = {"cut": cut} if cut == "keep" else {}
     frame = complete(answers, cut or "exclude")
+    if domain:
+        from unwaver.answers.domains import check_domains, fooled_sets, with_domains
+
+        check_domains(domain, fooled_sets([frame]))
+        frame = with_domains(frame, domain)
     found = Loaded([frame], run={"versions": folder.versions(), **kept, **({"notes": notes} if notes else {})})
     return _with_test(found, options.test, paths)
 
@@ -181,15 +190,20 @@ def load_run(
     cut: CutMode | None = None,
     review: Path | str | Sequence[Path | str] | None = None,
     agree: Sequence[str] = (),
+    domain: Mapping[str, str] | None = None,
 ) -> Loaded:
     """The answers of a run folder, tabulated again. `review` removes variants that a person judged wrong, `agree`
-    replaces the agreements of the run, `cut` its treatment of cut answers."""
+    replaces the agreements of the run, `cut` its treatment of cut answers, `domain` its domains."""
     from unwaver.engine.road import Evidence, rated
 
     record = stored.read_run(place)
     config = config_from(record, place / folder.RUN)
-    config = replace(config, cut=cut or config.cut)
+    config = replace(config, cut=cut or config.cut, domain=domain or config.domain)
     groups = stored.read_groups(place)
+    if domain:
+        from unwaver.answers.domains import check_domains
+
+        check_domains(domain, [group.task for group in groups if group.kind == "fooling"])
     words: Words = {_task_and_template(name): found for name, found in record["words"].items()}
     if not (place / folder.ANSWERS).exists():
         raise DataError("the run has no answers", file=place / folder.ANSWERS, hint=stored.INCOMPLETE)

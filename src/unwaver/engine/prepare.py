@@ -215,6 +215,10 @@ def choose(config: Config, console: Console) -> Chosen:
         from unwaver.suites.test_sets import with_test_sets
 
         selection = with_test_sets(selection, _suite_options(config, console), config.until)
+    if config.domain:
+        from unwaver.answers.domains import check_domains
+
+        check_domains(config.domain, [group.task for group in selection.groups if group.kind == "fooling"])
     verdicts: dict[str, bool] = {}
     if config.review:
         from unwaver.groups.review import check_sheets, majority, read_sheets

@@ -106,6 +106,10 @@ def _frame(evidence: Evidence, number: int, tested: Tested) -> pl.DataFrame:
         from unwaver.asking.until import marked
 
         frame = marked(frame, evidence.until, number, evidence.groups)
+    if config.domain:
+        from unwaver.answers.domains import with_domains
+
+        frame = with_domains(frame, config.domain)
     return seen_apart(frame, tested.seen)
 
 

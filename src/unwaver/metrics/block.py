@@ -58,12 +58,14 @@ class Block:
     cut_read: Bools  # an answer was cut and could be read
     # one entry a row
     item: pl.Series
+    cluster_name: pl.Series
     # one entry a group, NaN where it has none; None where no group has one
     weight: Floats | None = None
     # the same model on the full test set, one group an item
     test: Block | None = None
     keep: int | None = None  # how many certified variants count
     epsilon: float | None = None  # an upper limit of the share of wrong variants
+    domain: str | None = None  # in, out: of what the model was trained on
     # one entry a row; None where the table has no such column
     text: pl.Series | None = None
     embedding_distance: pl.Series | None = None
@@ -229,10 +231,12 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         truncated=any_row(frame["truncated"]),
         not_needed=any_row(status == "not_needed") & missing["not_asked"],
         item=frame["item"],
+        cluster_name=frame["cluster"],
         weight=_weight(frame["weight"], group, groups),
         test=test,
         keep=_greatest(frame, "keep"),
         epsilon=_greatest(frame, "epsilon"),
+        domain=_only(frame, "domain"),
         text=frame["text"] if "text" in frame.columns else None,
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,
@@ -280,6 +284,12 @@ def _units(frame: pl.DataFrame, group: Codes, cluster: Codes) -> Codes:
 
 def _greatest(frame: pl.DataFrame, column: str) -> Any:
     return frame[column].max() if column in frame.columns else None
+
+
+def _only(frame: pl.DataFrame, column: str) -> Any:
+    """What all rows have in a column, None where they differ."""
+    values = frame[column].unique().to_list() if column in frame.columns else []
+    return values[0] if len(values) == 1 else None
 
 
 def _weight(column: pl.Series, group: Codes, groups: int) -> Floats | None:

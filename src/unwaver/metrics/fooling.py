@@ -28,13 +28,13 @@ def metrics(block: Block) -> Iterator[Metric]:
         return
     for name, changes in (("r_r", flipped(block)), ("r_s", opposed(block))):
         for k in range(1, block.keep + 1):
-            for given in (None, *_originals(block)):
+            for given in (None, *originals_of(block)):
                 values = partial(rate, changes=changes, k=k, given=given)
                 yield Metric(f"{name}@{k}", values, given=given, any_of=k)
     yield from _measures(block)
 
 
-def _originals(block: Block) -> list[str]:
+def originals_of(block: Block) -> list[str]:
     """The labels that originals were given, rightly."""
     codes = np.unique(block.first_original[block.originals_right & (block.first_original >= 0)])
     return [block.labels[code] for code in codes]
