@@ -35,6 +35,7 @@ TASKS: Section = {
     "mnli": (_BUILT_IN, "as snli, on texts of several genres"),
     "rte": (_BUILT_IN, "does the first text entail the second: entailment, not_entailment"),
     "mrpc": (_BUILT_IN, "do two sentences mean the same"),
+    "paws": (_BUILT_IN, "as mrpc, on pairs with much the same words"),
     "wic": (_BUILT_IN, "does a word have the same sense in two sentences"),
     "sst2": (_BUILT_IN, "sentiment of a sentence: negative, positive"),
     "ag_news": (_BUILT_IN, "topic of a news text: World, Sports, Business, Sci/Tech"),

@@ -73,7 +73,13 @@ if TYPE_CHECKING:
         type=click.Choice(["classify", "text"]),
         help="Classify, or write the answer. [default: text for T5, else classify]",
     ),
-    option("--recipe", default="small", show_default=True, metavar="NAME", help="becel, calm, paranlu or small."),
+    option(
+        "--recipe",
+        default="small",
+        show_default=True,
+        metavar="NAME",
+        help="becel, calm, paranlu, pp or small.",
+    ),
 )
 @section(
     "Variants",
@@ -193,8 +199,14 @@ def command(
         _print_json([place for place, _ in found])
     else:
         _print_table(found)
-        first = found[0][1][0].folder
-        click.echo(f"Next: unwaver run {_suite_of(names[0], tasks[0])} --model hf/{first}")
+        click.echo(f"Next: {_next(names[0], tasks[0], found[0][1][0].folder)}")
+
+
+def _next(task: str, named: str, model: Path) -> str:
+    """A command that makes use of the model; a detector of paraphrases compares answers."""
+    if task == "paws":
+        return f"unwaver run truthfulqa --model MODEL --agree paraphrase=hf/{model}"
+    return f"unwaver run {_suite_of(task, named)} --model hf/{model}"
 
 
 def _name(task: str) -> str:

@@ -13,7 +13,7 @@ from unwaver.tasks import Task
 NO_GOLD = ("", "-", "-1", "none")  # how sets write that people did not agree, or that the label is secret
 
 
-_UNQUOTED = ("mnli", "kornli")  # published as .tsv without csv quoting: a " is a sign like any other
+_UNQUOTED = ("mnli", "kornli", "paws")  # published as .tsv without csv quoting: a " is a sign like any other
 
 
 def is_quoted(task: str, path: Path) -> bool:

@@ -30,9 +30,10 @@ def card(about: Mapping[str, Any]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        f"Recipe `{recipe['name']}`: AdamW, learning rate {recipe['lr']:g} falling linearly to 0, weight decay "
-        f"{recipe['weight_decay']:g}, batch {recipe['batch']}, at most {recipe['length']} tokens, at most "
-        f"{recipe['epochs']} epochs ({about['epochs_trained']:g} were trained), the best on the hold-out kept.",
+        f"Recipe `{recipe['name']}`: AdamW, learning rate {recipe['lr']:g} {_warmup(recipe)}falling linearly to "
+        f"0, weight decay {recipe['weight_decay']:g}, batch {recipe['batch']}, at most {recipe['length']} tokens, "
+        f"at most {recipe['epochs']} epochs ({about['epochs_trained']:g} were trained), the best on the hold-out "
+        "kept.",
     ]
     if drawn := _drawn(setup):
         lines.append(f"Drawn from the file: {drawn}.")
@@ -57,6 +58,10 @@ def card(about: Mapping[str, Any]) -> str:
     if about["heads"]:
         lines += ["The encoder is shared; heads.safetensors has a head for each task.", ""]
     return "\n".join(lines)
+
+
+def _warmup(recipe: Mapping[str, Any]) -> str:
+    return f"after {recipe['warmup']} steps of warm-up, " if recipe.get("warmup") else ""
 
 
 def _drawn(setup: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from unwaver.suites.common import read_label
 from unwaver.suites.from_table import read_source
 from unwaver.suites.library import Library
 from unwaver.tasks import Task
+from unwaver.train.paws import OTHER_SETS, read_paws
 from unwaver.types import Item
 
 HELD_OUT = 0.1
@@ -28,6 +29,7 @@ _FOLDERS = {
     "delta-snli": ("defeasible_nli",),
     "delta-atomic": ("defeasible_nli",),
     "delta-social": ("defeasible_nli",),
+    "paws": ("paws", "paws/final"),
 }
 _SAME_SPLIT = {"train": "train|nondev", "validation": "validation|dev", "dev": "validation|dev"}
 _SPLITS = ("train", "validation", "test")
@@ -79,10 +81,14 @@ def _named(task: Task, split: str, files: Library) -> list[Path]:
     folders = _folders(task)
     word = re.compile(rf"(?<![a-z])({_SAME_SPLIT.get(split, re.escape(split))})(?![a-z])")
     prefix = f"{task.name.removeprefix('delta-')}_" if task.name.startswith("delta-") else ""
+    others = OTHER_SETS if task.name == "paws" else ()
     found = [
         path
         for path in files.files_in(folders)
-        if extension(path) in EXTENSIONS and word.search(path.name.lower()) and path.name.startswith(prefix)
+        if extension(path) in EXTENSIONS
+        and word.search(path.name.lower())
+        and path.name.startswith(prefix)
+        and not any(other in path.name.lower() for other in others)
     ]
     return sorted(found, key=lambda p: (_rank(p, folders), "mismatched" in p.name, len(p.name), p.name))
 
@@ -96,6 +102,8 @@ def _read(
 ) -> list[Item]:
     if task.type in ("defeasible", "abduction") and not columns:
         return _reasoning(task, path)
+    if task.name == "paws" and not columns:
+        return read_paws(task, path)
     if task.name in calm.CASES and not columns and not own:
         return calm.read_pairs(task, path)
     return list(read_source(path, task, columns=columns).items)

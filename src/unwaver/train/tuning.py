@@ -98,6 +98,7 @@ class Tuning:
             num_train_epochs=self.recipe.epochs,
             weight_decay=self.recipe.weight_decay,
             lr_scheduler_type="linear",
+            warmup_steps=self.recipe.warmup,
             eval_strategy="epoch",
             save_strategy="epoch",
             save_total_limit=1,  # the best one stays beside the last
