@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         "--seeds", type=int, default=1, show_default=True, metavar="N", help="Train N models: seeds 0 to N − 1."
     ),
     option("--multi-task", is_flag=True, help="Train one model for all tasks: a shared encoder, one head each."),
+    option("--pool", is_flag=True, help="Train one model with one head for all tasks; they have the same labels."),
     option(
         "--form",
         multiple=True,
@@ -181,7 +182,8 @@ def command(
     if twice := next((name for name in names if names.count(name) > 1), None):
         hint = "name each task once; to train it in another form, run a separate command with a different --out"
         raise UsageError(f"the task {twice} is named twice", hint=hint)
-    units = [(out, tasks)] if multi_task or len(tasks) == 1 else [(out / _name(task), (task,)) for task in tasks]
+    together = multi_task or options["pool"] or len(tasks) == 1
+    units = [(out, tasks)] if together else [(out / _name(task), (task,)) for task in tasks]
     setups = [
         (place, Setup(tasks=some, multi_task=multi_task, **_without(made, set(tasks) - set(some))))
         for place, some in units

@@ -27,7 +27,7 @@ _TOP = (
     "test_rows", *TRAINING[:6],
 )  # fmt: skip
 _OF_TASK = ("train", "test", "rows", "form", "evaluate")
-_OF_SETTING = ("multi_task", "tasks", "seeds", "fractions", "variants", "start", *TRAINING)
+_OF_SETTING = ("multi_task", "pool", "tasks", "seeds", "fractions", "variants", "start", *TRAINING)
 _OF_EVALUATION = ("split", "variants")
 
 
@@ -62,11 +62,17 @@ class Setting:
     start: str | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     seeds: Mapping[str, int] = field(default_factory=dict)  # by task, "*": all
+    pool: bool = False
+
+    @property
+    def together(self) -> bool:
+        """All its tasks are in one model."""
+        return self.multi_task or self.pool
 
     @property
     def is_plain(self) -> bool:
         """One task at a time, on its rows as they are."""
-        more = self.multi_task or self.start or any(self.variants.values()) or self.training.get("adversarial")
+        more = self.together or self.start or any(self.variants.values()) or self.training.get("adversarial")
         return not more
 
 
@@ -113,8 +119,8 @@ class StudyPlan:
             for base in self.bases:
                 for fraction in setting.fractions:
                     condition = Condition(setting.name, fraction)
-                    for some in [tasks] if setting.multi_task else [(task,) for task in tasks]:
-                        place = self._place(out, base, condition, some, setting.multi_task)
+                    for some in [tasks] if setting.together else [(task,) for task in tasks]:
+                        place = self._place(out, base, condition, some, setting.together)
                         options = self._setup(out, base, condition, setting, some)
                         setup = Setup(**options, data_dir=data_dir, device=device)
                         yield Job(base, condition, some, setup, place, self.seeds_of(setting, some[0]))
@@ -133,9 +139,9 @@ class StudyPlan:
         named = ((f, size) for f, sizes in self.families.items() for size, name in sizes.items() if name == base)
         return next(named, ("", ""))
 
-    def _place(self, out: Path, base: str, condition: Condition, tasks: Sequence[str], multi_task: bool) -> Path:
+    def _place(self, out: Path, base: str, condition: Condition, tasks: Sequence[str], together: bool) -> Path:
         place = out / "models" / folder_name(base) / f"{condition.fraction:g}" / condition.setting
-        return place if multi_task else place / folder_name(tasks[0])
+        return place if together else place / folder_name(tasks[0])
 
     def _setup(
         self, out: Path, base: str, condition: Condition, setting: Setting, tasks: tuple[str, ...]
@@ -151,6 +157,7 @@ class StudyPlan:
             "tasks": tasks,
             "base": start,
             "multi_task": setting.multi_task,
+            "pool": setting.pool,
             "form": {name: p.form for name, p in plans.items() if p.form},
             "train_split": {name: p.train for name, p in plans.items()},
             "test_split": {name: p.test for name, p in plans.items() if p.test},
@@ -285,6 +292,7 @@ def _setting(
         entry.get("start"),
         {key: entry[key] for key in TRAINING if key in entry},
         _seeds_of_setting(where, entry, chosen or list(tasks), check),
+        check.typed(entry.get("pool", False), bool, f"{where}.pool"),
     )
 
 
@@ -296,7 +304,7 @@ def _seeds_of_setting(
         return {}
     if not isinstance(entry["seeds"], dict):
         return {ALL: _seeds(entry["seeds"], f"{where}.seeds", check)}
-    if entry.get("multi_task"):
+    if entry.get("multi_task") or entry.get("pool"):
         raise check.error(f"{where}.seeds: one model has all tasks", "write one number: seeds = 5")
     for task in entry["seeds"]:
         if task not in tasks:
@@ -314,8 +322,8 @@ def _check_starts(plan: StudyPlan, check: Checker) -> None:
         if other not in settings or settings[other].start is not None:
             raise check.error(f"{where}: there is no setting {other}", near(other, settings))
         of_other = settings[other].tasks or tuple(plan.tasks)
-        if settings[other].multi_task != (not task) or (task and task not in of_other):
-            hint = f'a multi-task setting by its name, any other as "{other}/TASK"'
+        if settings[other].together != (not task) or (task and task not in of_other):
+            hint = f'a multi-task or pooled setting by its name, any other as "{other}/TASK"'
             raise check.error(f"{where}: {setting.start} names no model", hint)
         if missing := set(setting.fractions) - set(settings[other].fractions):
             hint = f"give {setting.name} the fractions of {other}"

@@ -55,6 +55,8 @@ def card(about: Mapping[str, Any]) -> str:
         "unwaver scores groups with texts that were trained on apart, with the flag `seen_in_training`.",
         "",
     ]
+    if setup.get("pool"):
+        lines += ["The sets were pooled: one head answers for all of them.", ""]
     if about["heads"]:
         lines += ["The encoder is shared; heads.safetensors has a head for each task.", ""]
     return "\n".join(lines)

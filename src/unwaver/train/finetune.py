@@ -212,7 +212,8 @@ class _Training:
     def _train(self) -> None:
         tokenizer = load_tokenizer(self.base)
         recipe = self._fitted(self.recipe, tokenizer)
-        encode = RowEncoder(tokenizer, recipe.length, self.text_to_text)
+        labels = self.setup.parts[0].task.labels if self.setup.pool else ()
+        encode = RowEncoder(tokenizer, recipe.length, self.text_to_text, labels)
         read = material(self.setup, encode, self.seed, multi_task=self.multi_task, say=self.say)
         own_checkpoints(self.checkpoints, self.setup.id(self.seed))
         tuning = Tuning(

@@ -22,10 +22,12 @@ EncodedRow = dict[str, Any]
 
 
 class RowEncoder:
-    """Items as rows of token ids; `task` is the number of a head, None where there is one."""
+    """Items as rows of token ids; `task` is the number of a head, None where there is one. Where one head is for
+    several tasks, its `labels` decide the numbers."""
 
-    def __init__(self, tokenizer: Any, length: int, text_to_text: bool):
+    def __init__(self, tokenizer: Any, length: int, text_to_text: bool, labels: Sequence[str] = ()):
         self._tokenizer, self._length, self.text_to_text = tokenizer, length, text_to_text
+        self._labels = labels
 
     def row(self, item: Item, task: Task, number: int | None, beside: Variant | None = None) -> EncodedRow:
         row = self._encoded(item, task, number)
@@ -40,10 +42,12 @@ class RowEncoder:
             hint = f'give the task file segments of at most two: segments = ["{{{task.fields[0]}}} …", "…"]'
             raise UsageError(f"a classifier reads one text or two; {task.name} has {len(texts)}", hint=hint)
         row = dict(self._tokenizer(*texts, truncation=True, max_length=self._length, verbose=False))
-        place = task.labels.index(item.accepted[0]) if len(item.accepted) == 1 else -100
-        row["labels"] = place
+        known = len(item.accepted) == 1
         if self.text_to_text:
-            row["labels"] = self._written(form.words[place]) if place >= 0 else [-100]
+            words = dict(zip(task.labels, form.words, strict=True))
+            row["labels"] = self._written(words[item.accepted[0]]) if known else [-100]
+        else:
+            row["labels"] = (self._labels or task.labels).index(item.accepted[0]) if known else -100
         if number is not None:
             row["task"] = number
         return row

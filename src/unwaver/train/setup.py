@@ -22,6 +22,7 @@ from unwaver.train.adversarial import check_substitution
 from unwaver.train.base import CLASSIFY, TEXT, base_identity, open_base
 from unwaver.train.consistency import checked
 from unwaver.train.data import Labelled, drawn, held_out, labelled
+from unwaver.train.pool import check_pool
 from unwaver.train.recipes import Recipe, recipe_for
 from unwaver.types import Item
 
@@ -31,7 +32,8 @@ BY_TASK = ("form", "train_split", "test_split", "rows", "variants")
 
 @dataclass(frozen=True)
 class Setup:
-    """One model for several seeds: of one task, or of several that share an encoder (`multi_task`).
+    """One model for several seeds: of one task, or of several that share an encoder (`multi_task`) or all of it
+    (`pool`).
 
     `form`, `train_split`, `test_split`, `rows` and `variants` hold for the tasks by name, or for all as "*".
     """
@@ -70,19 +72,23 @@ class Setup:
     # whether each seed draws its own rows and hold-out, and the seed of the draw
     draw_by_seed: bool = False
     draw: int = 0
+    pool: bool = False  # several sets with the same labels, one head
     # where it runs; none of these changes the weights
     data_dir: str | None = None
     device: str | None = None
 
     PLACE = ("data_dir", "device", "test_split", "test_rows")
     # not in the id of a model that has them as they always were, so that models of earlier versions are known
-    LATER: ClassVar[Mapping[str, Any]] = {"head": None, "draw": 0}
+    LATER: ClassVar[Mapping[str, Any]] = {"head": None, "draw": 0, "pool": False}
 
     def __post_init__(self) -> None:
         if not self.tasks:
             raise UsageError("no task to train", hint="name one: unwaver train mrpc --base … --out …")
-        if len(self.tasks) > 1 and not self.multi_task:
-            raise UsageError("several tasks in one model need heads of their own", hint="add --multi-task")
+        if self.pool:
+            check_pool([task_and_form(name)[0] for name in self.tasks], self.multi_task)
+        elif len(self.tasks) > 1 and not self.multi_task:
+            hint = "add --multi-task, or --pool for sets with the same labels"
+            raise UsageError("several tasks in one model need heads of their own", hint=hint)
         self._check_numbers()
         self._check_names()
         if self.consistency and not any(self.variants.values()):
