@@ -52,6 +52,7 @@ TASKS: Section = {
     "anli-r1": (_BUILT_IN, "as snli: adversarial NLI, round 1"),
     "anli-r2": (_BUILT_IN, "as snli: adversarial NLI, round 2"),
     "anli-r3": (_BUILT_IN, "as snli: adversarial NLI, round 3"),
+    "question": (_BUILT_IN, "a question or prompt of your own, asked as it is, in free text"),
     "facts": (_BUILT_IN, "a short question with one right answer, in free text"),
     "truthfulqa": (_BUILT_IN, "a question with true and false reference answers, in free text"),
 }
@@ -82,6 +83,10 @@ MODELS: Section = {
 }
 
 VARIANTS: Section = {
+    "auto": (
+        "unwaver.variants.auto:auto",
+        "three certified paraphrases, two surface changes, and the original asked again twice",
+    ),
     "swap": ("unwaver.variants.swap:swap", "symmetric: the two texts change places"),
     "reverse": (
         "unwaver.variants.render:reverse",

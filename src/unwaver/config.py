@@ -85,9 +85,10 @@ class Config:
     price_in: float | None = None
     price_out: float | None = None
     pilot: int | None = None
+    yes: bool = False  # many requests to a paid service are all right
 
     PLACE = (
-        *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot", "cut"],
+        *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot", "cut", "yes"],
         *["unreadable", "fetch", "base_accuracy", "corrected", "agree", "scorers"],
         *["compare_questions", "read", "until", "alpha", "domain"],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,11 +25,13 @@ def untracked(_what: str, _total: int) -> AbstractContextManager[Progress]:
 @dataclass(frozen=True)
 class Console:
     """`say` a line, `track` work of a known size, tell what work is `waiting` for ("": it goes on). Silent by
-    default."""
+    default. Where a person listens, `choose` asks for one of several names, and `confirm` for yes or no."""
 
     say: Callable[[str], None] = silent
     track: Track = untracked
     waiting: Callable[[str], None] = silent
+    choose: Callable[[str, Sequence[str]], str] | None = None
+    confirm: Callable[[str], bool] | None = None
 
 
 def captured(printing: Callable[[Terminal], None], width: int = 100) -> str:

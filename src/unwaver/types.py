@@ -51,7 +51,8 @@ class Group:
     resample. "" means that the group stands alone. `units` names the original items where groups are made of
     several of them and share them in chains: intervals then resample these (see unwaver.stats.units). `keep` is
     how many certified variants count, the first of them; None is all. `epsilon` is an upper limit of the share of
-    wrong variants among groups made like this one.
+    wrong variants among groups made like this one. `repeats` is how often its originals are asked again, for the
+    noise of sampling: such answers are compared with one another and with no variant.
     """
 
     id: str
@@ -65,6 +66,13 @@ class Group:
     keep: int | None = None
     epsilon: float | None = None
     units: tuple[str, ...] = ()
+    repeats: int = 0
+
+    def times(self, item: Item, replicates: int) -> int:
+        """How often an item is asked, where all are asked `replicates` times."""
+        if item.role == "judge":
+            return 1
+        return max(replicates, 1 + self.repeats) if item.role == "original" else replicates
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,9 @@ def table_of(
     rows = [
         (group, item, replicate, reading)
         for group in groups
-        for replicate in range(replicates)
+        for replicate in range(max(replicates, 1 + group.repeats))
         for item, reading in _counted(group, told, replicate)
+        if replicate < group.times(item, replicates)
     ]
     items = [item for _, item, *_ in rows]
     readings = [reading for *_, reading in rows]

@@ -62,7 +62,7 @@ def make_plan(
                 continue
             request = render(item, model)
             repeats_itself = way_of(model, request).deterministic
-            for replicate in range(1 if item.role == "judge" else replicates):
+            for replicate in range(group.times(item, replicates)):
                 # one answer counts for every replicate of a model that cannot answer otherwise
                 numbered = request if replicate == 0 or repeats_itself else replace(request, replicate=replicate)
                 key = key_of(numbered)

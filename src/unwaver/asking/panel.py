@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, takewhile
 
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker, Plan, Render, key_maker, make_plan
@@ -106,7 +107,8 @@ class Panel:
         for respondent in [*([tested] if tested else []), *self.certifiers]:
             keys = respondent.plan.keys
             if groups is not None:
-                places = [(i.id, r) for g in groups for i in g.items for r in range(self._replicates)]
+                times = self._replicates
+                places = [(i.id, r) for g in groups for i in g.items for r in range(g.times(i, times))]
                 keys = {place: keys[place] for place in places if place in keys}
             found.update(answers_of(keys, store))
         return found
@@ -175,13 +177,12 @@ class Panel:
 
     def keys(self, respondent: Respondent, items: Iterable[Item]) -> set[str]:
         keys = respondent.plan.keys
-        return {
-            keys[item.id, replicate]
-            for item in items
-            if respondent.answers(item)
-            for replicate in range(self._replicates)
-            if (item.id, replicate) in keys
-        }
+        return {keys[place] for item in items if respondent.answers(item) for place in _planned(item.id, keys)}
+
+
+def _planned(item: str, keys: Mapping[tuple[str, int], str]) -> Iterator[tuple[str, int]]:
+    """The item with each of its replicates."""
+    return takewhile(keys.__contains__, ((item, replicate) for replicate in count()))
 
 
 def check_requests(model: Model, requests: Sequence[Request]) -> None:

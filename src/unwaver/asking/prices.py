@@ -119,6 +119,12 @@ def _from(price: Any, start: int) -> float:
     return float(reached[-1] if reached else getattr(price, "base", price))
 
 
+def is_own_server(model: Model) -> bool | None:
+    """Whether a server is on this machine or in this house; None where the model is on no server."""
+    served = _SERVED.fullmatch(model.identity)
+    return None if served is None else _OWN.match(served["address"]) is not None
+
+
 def is_free(model: Model) -> bool:
     """A model on this machine; a function of one's own may ask a service."""
     room, _, provider = type(model).__module__.rpartition(".")

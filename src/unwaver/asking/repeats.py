@@ -1,4 +1,4 @@
-"""`--replicates` with deterministic models: one answer, counted for every replicate."""
+"""Replicates, and repeats of originals, with deterministic models: one answer, counted for each of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ def repeats_note(groups: Iterable[Group], model: Model, replicates: int) -> str 
 
     A model may be deterministic in labels (the likeliest choice) and draw in free text.
     """
+    groups = list(groups)
+    replicates = max([replicates, *(1 + group.repeats for group in groups)])
     if replicates < 2:
         return None
     items = (item for group in groups for item in group.items if item.role != "judge")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @section(
     "Your own file",
     option("--from", "file", required=True, type=PATH, metavar="FILE", help="Table of items."),
-    TASK.but(required=True),
+    TASK,
     option(
         "--column",
         "columns",

@@ -18,7 +18,9 @@ MISSING_ANSWERS = 3
 
 def print_dry_run(config: Config, speak: Console, as_json: bool) -> None:
     from unwaver.engine.forecast import dry_run
+    from unwaver.engine.prepare import settle
 
+    config = settle(config, (), speak)
     if config.pilot:
         _print_pilot(config, speak, as_json)
     else:

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,25 @@ def console(quiet: bool) -> Console:
 
     stderr = RichConsole(stderr=True, highlight=False)
     bar = _Bar(stderr)
-    return Console(lambda line: stderr.print(masked(line), markup=False), bar.track, bar.waiting)
+    listens = sys.stdin is not None and sys.stdin.isatty() and stderr.is_terminal
+    choose, confirm = (_choose, _confirm) if listens else (None, None)
+    return Console(lambda line: stderr.print(masked(line), markup=False), bar.track, bar.waiting, choose, confirm)
+
+
+def _choose(question: str, names: Sequence[str]) -> str:
+    """One of several names, by its number or itself."""
+    import click
+
+    for number, name in enumerate(names, 1):
+        click.echo(f"  {number}  {name}", err=True)
+    known = {**{str(number): name for number, name in enumerate(names, 1)}, **{name: name for name in names}}
+    return known[click.prompt(question, type=click.Choice(list(known)), show_choices=False, err=True)]
+
+
+def _confirm(question: str) -> bool:
+    import click
+
+    return click.confirm(question, err=True)
 
 
 class _Bar:

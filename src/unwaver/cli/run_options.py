@@ -131,7 +131,8 @@ VARIANTS = section(
         multiple=True,
         metavar="A,B",
         shell_complete=partial(completion.names, "variants"),
-        help="Make these variants of the items of your own file; `unwaver list variants` shows the names.",
+        help="Make these variants of the items of your own file; `unwaver list variants` shows the names. "
+        "[default for a file of questions: auto]",
     ),
     DOMAIN,
 )
@@ -184,6 +185,7 @@ MONEY_AND_TIME = section(
     MAX_COST,
     PRICE_IN,
     PRICE_OUT,
+    option("--yes", is_flag=True, help="Agree to more than 1,000 requests to a paid service (--variants auto)."),
 )
 OUTPUT = section(
     "Output",

@@ -21,7 +21,7 @@ from unwaver.engine import folder
 from unwaver.engine.asked import Asked, ask, failures
 from unwaver.engine.certification import certification
 from unwaver.engine.forecast import check_costs
-from unwaver.engine.prepare import Prepared, prepare_asking
+from unwaver.engine.prepare import Prepared, prepare_asking, settle
 from unwaver.engine.reached import reach
 from unwaver.errors import Stopped, UsageError
 from unwaver.groups import WRITER, has_candidates
@@ -39,6 +39,7 @@ class Built:
 
 def build(config: Config, out: Path, console: Console | None = None) -> Built:
     """Make the groups, have their variants judged, and write both: groups at `out`, an audit beside it."""
+    config = settle(config, (), console)
     prepared = prepare_asking(config, console, ())
     with closing(prepared), ExitStack() as opened:
         _check_certifiers(prepared)

@@ -29,7 +29,7 @@ from unwaver.engine import folder
 from unwaver.engine.asked import Asked
 from unwaver.engine.at_work import at_work
 from unwaver.engine.expected import Asks, Bill, Sample, estimate, finished
-from unwaver.engine.prepare import Prepared, check_place, choose, prepare
+from unwaver.engine.prepare import Prepared, check_place, choose, prepare, settle
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
 from unwaver.models.decoding import LONG
@@ -151,11 +151,12 @@ def _check_prices(prepared: Prepared, everyone: Sequence[Party]) -> None:
 
 def dry_run(config: Config, console: Console | None = None) -> list[dict[str, Any]]:
     """What would be asked, one entry a model; with `out` the groups are written for others to answer."""
+    config = settle(config, (), console)
     if not config.models:
         check_place(config)
         chosen = choose(config, console or Console())
         written = _shown_groups(config, chosen.groups, Renderer(chosen.selection, config))
-        asked = sum(len(group.items) for group in chosen.groups) * config.replicates
+        asked = sum(group.times(item, config.replicates) for group in chosen.groups for item in group.items)
         entry: dict[str, Any] = {"model": "(no model)", "groups": len(chosen.groups), "requests": asked}
         unknown = dict.fromkeys(("unique_requests", "already_answered", "tokens", "price", *COSTS))
         return [{**entry, **unknown, "estimated": [], **written}]
@@ -168,7 +169,7 @@ def dry_build(config: Config, console: Console | None = None) -> list[dict[str, 
     """What `unwaver build` would ask of writer and judges."""
     from unwaver.engine.prepare import prepare_asking
 
-    with closing(prepare_asking(config, console, ())) as prepared:
+    with closing(prepare_asking(settle(config, (), console), console, ())) as prepared:
         return [{**entry, **NOT_WRITTEN} for entry in forecast(prepared)]
 
 
@@ -368,7 +369,7 @@ def _answers_of(prepared: Prepared, group: Group) -> Iterator[tuple[Respondent, 
         for item in group.items:
             if item.role != "judge":
                 repeats = way_of(tested.model, prepared.renderer(item, tested.model)).deterministic
-                yield tested, item, 1 if repeats else prepared.config.replicates
+                yield tested, item, 1 if repeats else group.times(item, prepared.config.replicates)
 
 
 def _agreement(prepared: Prepared, agreement: Agreement, groups: Sequence[Group], frames: Any) -> Party:

@@ -107,7 +107,7 @@ def _openers(name: str, config: Config) -> Iterator[Mapping[str, Any]]:
     if not path.is_file():
         yield registry.accepted(registry.find("suites", name.strip("/").partition("/")[0]), _ANY)
     elif config.variants:
-        yield {"task": "", "columns": ""}
+        yield {"task": "", "columns": "", **({"labels": ""} if config.task in (None, "question") else {})}
         for variant in built.names_of(config.variants):
             yield registry.accepted(registry.find("variants", variant), _ANY)
     elif _holds_groups(path):
@@ -223,5 +223,5 @@ def _on_models(prepared: Prepared) -> Iterator[str]:
             yield f"{model.name} does not read prompts: {', '.join(prompting)} has no effect on it"
         elif config.system is not None and not _takes(spec, "system"):
             yield f"{model.name} takes no system message: --system has no effect on it"
-        if config.replicates > 1 and (note := repeats_note(prepared.groups, model, config.replicates)):
+        if note := repeats_note(prepared.groups, model, config.replicates):
             yield f"{model.name}: {note}"

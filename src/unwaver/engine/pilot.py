@@ -79,6 +79,7 @@ def piloted(prepared: Prepared, asker: Asker) -> dict[str, Any]:
 def pilot_only(config: Config, console: Console) -> tuple[list[dict[str, Any]], Pilot, Spent]:
     """`--dry-run --pilot N`: what is still to ask, and what came of the pilot. Its answers stay in the folder."""
     with closing(prepare(config, console)) as prepared:
+        config = prepared.config
         reach(prepared)
         place = folder.open_folder(config.folder, config)
         with at_work(place):

@@ -132,6 +132,7 @@ class Prepared:
 
 def prepare(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Prepared:
     """Check the configuration and open what a run needs; `models` replaces those of the configuration."""
+    config = settle(config, models, console)
     check_place(config)
     given = models or config.models
     if not given:
@@ -159,6 +160,15 @@ def prepare(config: Config, console: Console | None = None, models: Sequence[str
 
         check_costs(prepared)
     return prepared
+
+
+def settle(config: Config, models: Sequence[str | Model] = (), console: Console | None = None) -> Config:
+    """The configuration with what it leaves open about a file of questions: see unwaver.engine.questions."""
+    if not config.variants and not any(Path(name).is_file() for name in config.suites):
+        return config
+    from unwaver.engine.questions import settled
+
+    return settled(config, models, console)
 
 
 def prepare_asking(config: Config, console: Console | None, models: Sequence[str | Model]) -> Prepared:

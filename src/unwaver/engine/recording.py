@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -147,7 +147,7 @@ def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | No
         "version": folder.RUN_VERSION,
         "id": config.id,
         "command": masked_settings(sys.argv),
-        "config": masked_settings(asdict(config)),
+        "config": masked_settings(asdict(replace(config, yes=False))),
         "models": [
             {
                 **_model_record(name, model),
@@ -172,7 +172,7 @@ def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | No
 def _notes(prepared: Prepared, groups: Sequence[Group]) -> dict[str, list[str]]:
     """Notes for the reader: how the groups were made, and replicates that are identical by construction."""
     notes, replicates = dict(prepared.chosen.selection.notes), prepared.config.replicates
-    if replicates > 1:
+    if replicates > 1 or any(group.repeats for group in groups):
         for name, model in zip(prepared.names, prepared.models, strict=True):
             if note := repeats_note(groups, model, replicates):
                 notes[name] = [note]

@@ -58,7 +58,12 @@ def run(suites: Any, model: str | Model | Sequence[str | Model], **options: Any)
 def go(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Outcome:
     """All three steps: `prepare` plans the requests, `ask` sends them, `rated` and `scored` score the answers."""
     prepared = prepare(config, console, models)
+    config = prepared.config
     with closing(prepared):
+        if "auto" in config.variants:
+            from unwaver.engine.consent import agree_to_cost
+
+            agree_to_cost(prepared)
         if prepared.opened or prepared.panel.certifiers or prepared.writer:
             from unwaver.engine.reached import reach
 

@@ -75,6 +75,7 @@ def group_to_json(group: Group) -> dict[str, Any]:
         **({} if group.keep is None else {"keep": group.keep}),
         **({} if group.epsilon is None else {"epsilon": group.epsilon}),
         **({"units": list(group.units)} if group.units else {}),
+        **({"repeats": group.repeats} if group.repeats else {}),
         "items": [_item_to_json(item, group.task) for item in group.items],
     }
 

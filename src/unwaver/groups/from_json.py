@@ -44,9 +44,10 @@ def group_from_json(
         ),
         cluster=_text(record, "cluster", "", where),
         tag=_text(record, "tag", "", where),
-        keep=_keep(record, where),
+        keep=_whole(record, "keep", 1, where),
         epsilon=_share(record, "epsilon", where),
         units=_texts(record, "units", where),
+        repeats=_whole(record, "repeats", 0, where) or 0,
     )
     if any(item.role == "test" for item in group.items) and (len(items) > 1 or expect != "bucket"):
         hint = 'write each item of a test set as a group of its own, with "expect": "bucket"'
@@ -145,10 +146,11 @@ def _texts(record: Mapping[str, Any], key: str, where: Where) -> tuple[str, ...]
     return tuple(value)
 
 
-def _keep(record: Mapping[str, Any], where: Where) -> int | None:
-    value = record.get("keep")
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise where.error(f'"keep": found {shown(value)}, expected a whole number from 1', "leave it out for all")
+def _whole(record: Mapping[str, Any], key: str, least: int, where: Where) -> int | None:
+    value = record.get(key)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+        without = "leave it out for all" if key == "keep" else "leave it out for none"
+        raise where.error(f'"{key}": found {shown(value)}, expected a whole number from {least}', without)
     return value
 
 

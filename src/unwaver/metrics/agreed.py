@@ -4,7 +4,8 @@ The first agreement of the table leads. Two answers agree if their value, the me
 its threshold; if lower is better (contradict), if it is below. A group is broken if two answers to distinct
 wordings do not agree. So the answers a, a, b are broken under `exact`, and a, A, a hold under `normalised`.
 
-A group with fewer than two answered wordings does not apply. Neither does one where two answers could not be
+Answers to an original that was asked again alone are compared with one another (Cons_<f>_repeat), and with nothing
+else. A group with fewer than two answered wordings does not apply. Neither does one where two answers could not be
 compared, unless two others disagree: it would be called consistent without being known to be.
 """
 
@@ -98,7 +99,8 @@ def _first_row(block: Block) -> Codes:
 
 
 def of_wordings(block: Block, found: Pairs) -> Bools:
-    return np.asarray(block.wording[found.i] != block.wording[found.j])
+    counted = ~(block.alone[found.i] | block.alone[found.j])
+    return np.asarray(counted & (block.wording[found.i] != block.wording[found.j]))
 
 
 @lru_cache(maxsize=4)
@@ -126,13 +128,14 @@ def broken(block: Block) -> Floats:
 def _deciding(block: Block, found: Pairs) -> Bools:
     """The pairs that can break a group: answers to distinct wordings, or a variant with an original."""
     if block.expect == "different":
-        return np.asarray(block.target[found.i] != block.target[found.j])
+        counted = ~(block.alone[found.i] | block.alone[found.j])
+        return np.asarray(counted & (block.target[found.i] != block.target[found.j]))
     return of_wordings(block, found)
 
 
 def _wanted(block: Block) -> Codes:
     """Per group: how many such pairs there are."""
-    answered = block.code >= 0
+    answered = (block.code >= 0) & ~block.alone
 
     def count(rows: Bools) -> Codes:
         return np.bincount(block.group[rows], minlength=block.groups)
@@ -179,9 +182,9 @@ def set_sizes(block: Block) -> tuple[Codes, Codes]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    notion, answered, rows = leading(block), block.code >= 0, len(block.group)
+    notion, answered, rows = leading(block), (block.code >= 0) & ~block.alone, len(block.group)
     found = both_ways(block, notion.name)
-    same = notion.agrees(found.value)
+    same = notion.agrees(found.value) & ~(block.alone[found.i] | block.alone[found.j])
     graph = coo_array((np.ones(int(same.sum())), (found.i[same], found.j[same])), shape=(rows, rows))
     component = connected_components(graph, directed=False)[1]
     _, first, count = np.unique(component[answered], return_index=True, return_counts=True)
@@ -190,6 +193,8 @@ def set_sizes(block: Block) -> tuple[Codes, Codes]:
 
 def all_compared(block: Block, values: Floats) -> Floats:
     """Null where fewer than two answers are left, or where it is not known of two of them whether they agree."""
-    answers = np.bincount(block.group[block.code >= 0], minlength=block.groups)
-    compared = np.bincount(block.group[both_ways(block, leading(block).name).i], minlength=block.groups)
+    answers = np.bincount(block.group[(block.code >= 0) & ~block.alone], minlength=block.groups)
+    found = both_ways(block, leading(block).name)
+    counted = ~(block.alone[found.i] | block.alone[found.j])
+    compared = np.bincount(block.group[found.i[counted]], minlength=block.groups)
     return np.where((answers >= 2) & (compared >= answers * (answers - 1) // 2), values, np.nan)

@@ -112,6 +112,14 @@ class Block:
         names = rows.select(pl.concat_str("group", "target", place, separator="/")).to_series()
         return _codes(names)[0]
 
+    @cached_property
+    def alone(self) -> Bools:
+        """Per row: its trial has the original only, while another trial of the group has variants. It was asked
+        again for the noise of sampling: the answer is not compared with those to variants."""
+        with_variant = np.bincount(self.trial, weights=self.target, minlength=self.trials) > 0
+        varied = np.bincount(self.group, weights=self.target, minlength=self.groups) > 0
+        return np.asarray(~with_variant[self.trial] & varied[self.group])
+
     def per_wording(self, rows: Bools) -> tuple[Floats, Codes, Codes]:
         """Of each wording that has such rows: the share that was right, its group, and the number of rows."""
         codes, first, place = np.unique(self.wording[rows], return_index=True, return_inverse=True)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from unwaver import registry
+from unwaver.console import silent
 from unwaver.errors import UsageError, near
 from unwaver.groups.clusters import with_clusters
-from unwaver.suites import check_case
+from unwaver.suites import check_case, questions
 from unwaver.suites.from_table import read_source
 from unwaver.tasks import Task, known, open_task
 from unwaver.text.refused import Refused
@@ -21,6 +22,8 @@ from unwaver.variants.paraphrase import is_model, shown_writer
 from unwaver.variants.source import Build, Source, renamed
 
 PARAPHRASED = ("semantic", "fooling")  # the kinds that a writer makes
+AUTO = "auto"
+WRITTEN = ("paraphrase", AUTO)  # the variants that may need a writer
 
 
 @dataclass
@@ -54,15 +57,24 @@ def suite(
     variants: Sequence[str] = (),
     columns: Mapping[str, str | Sequence[str]] | None = None,
     quoting: bool | None = None,
+    labels: Sequence[str] = (),
+    say: Callable[[str], None] = silent,
     **options: Any,
 ) -> Suite:
-    """`options` go to the builders that take them: writer, judges, k, encoder, lang, antonyms, seed …"""
-    if task is None:
-        raise UsageError("--variants needs the task of the items", hint="add --task: " + ", ".join(known()))
-    chosen = open_task(task)
-    source = read_source(path, chosen, columns=columns, quoting=quoting)
+    """`labels` are for questions, which have none of their own. `options` go to the builders that take them:
+    writer, judges, k, encoder, lang, antonyms, seed …"""
+    if task is None and not labels:
+        hint = "add --task question, or the task that they are for: " + ", ".join(known())
+        raise UsageError("--variants needs the task of the items", hint=hint)
+    told: Sequence[str] = ()
+    if task in (None, questions.TASK):
+        source, told = questions.read_questions(path, columns=columns, labels=labels, say=say)
+    else:
+        assert task is not None
+        source = read_source(path, open_task(task), columns=columns, quoting=quoting, say=say)
     made = [_tried(name, options, source, variants) for name in names_of(variants)]
-    return _suite(source, made, {} if chosen.name in known() else {chosen.name: chosen}, options)
+    chosen = source.task
+    return _suite(source, made, {} if chosen.name in known() else {chosen.name: chosen}, options, told)
 
 
 def names_of(variants: Sequence[str]) -> list[str]:
@@ -127,7 +139,20 @@ def in_turn(parts: Sequence[Sequence[Group]]) -> list[Group]:
     return [group for row in zip_longest(*parts) for group in row if group is not None]
 
 
-def _suite(source: Source, made: Sequence[Made], tasks: Mapping[str, Task], options: Mapping[str, Any]) -> Suite:
+def _speaks(each: Made, kind: str, first: bool) -> bool:
+    """Whether a builder tells of its work at this kind; one that makes several kinds does so at the first."""
+    if each.variant == AUTO or not each.groups:
+        return first
+    return any(group.kind == kind for group in each.groups)
+
+
+def _suite(
+    source: Source,
+    made: Sequence[Made],
+    tasks: Mapping[str, Task],
+    options: Mapping[str, Any],
+    told: Sequence[str] = (),
+) -> Suite:
     by_builder: dict[str, dict[str, list[Group]]] = {}  # of each kind, what each builder made
     named = iter(unique([group for each in made for group in each.groups]))
     for each in made:
@@ -149,14 +174,14 @@ def _suite(source: Source, made: Sequence[Made], tasks: Mapping[str, Task], opti
     def notes(task: str, kind: str) -> list[str]:
         check_case(source.suite, kinds, task, kind)
         first = kind == kinds[name][0]  # which also says what came to nothing
-        said = [
-            str(each) for each in made if any(g.kind == kind for g in each.groups) or (first and not each.groups)
-        ]
+        said = [str(each) for each in made if _speaks(each, kind, first)]
         writer = options.get("writer")
-        if writer and any(each.variant == "paraphrase" and each.groups for each in made) and kind in PARAPHRASED:
+        if writer and any(each.variant in WRITTEN and each.groups for each in made) and kind in PARAPHRASED:
             said = [] if is_model(writer) else said
             said.append(f"written by {shown_writer(writer, source.task)}")
-        return said
+        elif first and not writer and any(each.variant == AUTO for each in made):
+            said.append("no paraphrases: no model here can write them. Name one: --writer openai/NAME")
+        return [*(told if first else ()), *said]
 
     kinds = {name: tuple(cases)}
     return Suite(source.suite, kinds, groups, examples, notes, tasks)

