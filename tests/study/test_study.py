@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unwaver.console import Console
+from unwaver.engine.stored import read_scores
 from unwaver.errors import DataError
 from unwaver.study.compared import group_test
 from unwaver.study.findings import Findings, from_document
-from unwaver.study.lines import SeedMean
+from unwaver.study.lines import SeedMean, lines_of
 from unwaver.study.plan import StudyPlan, read_plan
 from unwaver.study.sizes import rho, rho_of
 from unwaver.study.tables import study_markdown, study_remarks, study_tables
+from unwaver.study.work import work
 
 
 def test_difference_by_hand() -> None:
@@ -157,6 +160,43 @@ def test_a_study(here: Any, tmp_path: Path) -> None:
     assert {t["models"]["groups"] for t in json.loads(other.stdout)["tests"] if t["suite"] == "new"} == {6}
 
 
+WITH_BASE = """
+bases = ["base"]
+seeds = 2
+limit = 4
+epochs = 1
+base_accuracy = true
+[tasks.mrpc]
+evaluate = ["becel/mrpc/semantic", "becel/mrpc/symmetric", "calm/mrpc/reverse"]
+[settings.single]
+"""
+
+
+def test_accuracy_on_the_split_that_a_set_was_made_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the study was done without it before: the run asks what is missing."""
+    pytest.importorskip("transformers")
+    import paper_data
+    import tiny_encoder
+
+    monkeypatch.chdir(tmp_path)
+    tiny_encoder.encoder(tmp_path / "base")
+    paper_data.becel(tmp_path / "data")
+    for text in (WITH_BASE.replace("base_accuracy = true\n", ""), WITH_BASE):
+        (tmp_path / "s.toml").write_text(text)
+        plan = read_plan(tmp_path / "s.toml")
+        models = work(plan, Path("study"), Console(), data_dir="data", device="cpu")
+        lines = {x.kind: x for x in lines_of(models)}
+    assert set(lines) == {"semantic", "symmetric_seen", "reverse"}, "a base split is no line of its own"
+    runs = [read_scores(run / "scores.json") for model in models for run in model.runs]
+    f1 = [s.value for scores in runs for s in scores if (s.metric, s.kind) == ("macro_f1", "base_test")]
+    assert lines["semantic"].base_f1 == pytest.approx(np.mean(f1))
+    assert lines["semantic"].base_f1_sd == pytest.approx(np.std(f1, ddof=1))
+    assert lines["symmetric_seen"].base_accuracy is not None
+    assert lines["reverse"].base_accuracy is None
+    (_, (header, *_)), *_ = study_tables(Findings(list(lines.values()), [], [], []), plan)
+    assert header[4:7] == ["acc.", "base acc.", "base F1"]
+
+
 def test_workers_make_the_same_study(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one process gets as many threads as each of two workers: with those, training is the same to the bit."""
     threads = max(1, (os.cpu_count() or 1) // 2)
@@ -186,8 +226,7 @@ def test_workers_make_the_same_study(here: Any, tmp_path: Path, monkeypatch: pyt
 
 def started(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The seeds of the models for which a study that goes on starts a process."""
-    from unwaver.console import Console
-    from unwaver.study import work
+    from unwaver.study import work as module
 
     seeds: list[int] = []
 
@@ -197,9 +236,9 @@ def started(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
             do(*call)
             done(call)
 
-    monkeypatch.setattr(work, "side_by_side", side_by_side)
+    monkeypatch.setattr(module, "side_by_side", side_by_side)
     plan = read_plan(place / "study.toml")
-    models = work.work(plan, Path("with2"), Console(), data_dir=None, device="cpu", workers=2)
+    models = work(plan, Path("with2"), Console(), data_dir=None, device="cpu", workers=2)
     assert [m.seed for m in models] == [0, 1, 2]
     return seeds
 
@@ -217,6 +256,8 @@ def started(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         (("rows = 60", 'rows = "many"'), "found 'many', expected a whole number", ""),
         (("rows = 60", "rows = 0"), "tasks.snli.rows: found 0", ""),
         (("limit = 12", "limit = 0"), "limit: found 0", ""),
+        (("limit = 12", "base_accuracy = true"), "nothing in this study has a base split", "becel/snli"),
+        (("limit = 12", "base_accuracy = 1"), "base_accuracy: found 1, expected true or false", ""),
         (("epochs = 3", 'epochs = "two"'), "epochs: found 'two', expected a whole number", ""),
         (("lr = 0.003", 'lr = "1e-4"'), "lr: found '1e-4', expected a number", ""),
         (("lr = 0.003", "lr = nan"), "lr: found nan, expected a number", ""),

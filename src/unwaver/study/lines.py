@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from unwaver.engine.folder import SCORES
 from unwaver.engine.stored import read_scores
 from unwaver.groups import SEEN_SUFFIX
+from unwaver.metrics.base_split import is_base
 from unwaver.result import Result
 from unwaver.study.sides import Side
 from unwaver.study.work import StudyModel, answers_to_test
@@ -40,6 +41,10 @@ class SeedMean:
     constant: int = 0  # seeds that give one and the same answer to everything
     unreadable: int = 0  # the most groups of a seed with an answer that is no label
     by_seed: Mapping[str, float] = field(default_factory=dict)  # values; seeds without one are left out
+    base_accuracy: float | None = None  # on the whole split that the set was made from, and its macro-averaged F1
+    base_accuracy_sd: float | None = None
+    base_f1: float | None = None
+    base_f1_sd: float | None = None
 
     @property
     def side(self) -> Side:
@@ -75,12 +80,15 @@ def lines_of(models: Sequence[StudyModel]) -> Iterator[SeedMean]:
 def _line(side: Side, case: tuple[str, str, str, str], scores: Mapping[str, Score]) -> SeedMean:
     by_seed = {seed: s.value for seed, s in scores.items() if s.value is not None}
     values, every = list(by_seed.values()), list(scores.values())
-    right = [s.accuracy for s in every if s.accuracy is not None]
+    right, base, f1 = (
+        [v for s in every if (v := getattr(s, name)) is not None]
+        for name in ("accuracy", "base_accuracy", "base_f1")
+    )
     return SeedMean(
         side.base, side.setting, side.fraction, *case, every[0].better,
-        value=statistics.fmean(values) if values else None,
+        value=_mean(values),
         sd=_sd(values),
-        accuracy=statistics.fmean(right) if right else None,
+        accuracy=_mean(right),
         accuracy_sd=_sd(right),
         seeds=len(values),
         groups=min((s.counted for s in every if s.value is not None), default=0),
@@ -89,7 +97,15 @@ def _line(side: Side, case: tuple[str, str, str, str], scores: Mapping[str, Scor
         constant=sum("constant" in s.flags for s in every),
         unreadable=max(s.unreadable for s in every),
         by_seed=by_seed,
+        base_accuracy=_mean(base),
+        base_accuracy_sd=_sd(base),
+        base_f1=_mean(f1),
+        base_f1_sd=_sd(f1),
     )  # fmt: skip
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return statistics.fmean(values) if values else None
 
 
 def _sd(values: Sequence[float]) -> float | None:
@@ -97,5 +113,6 @@ def _sd(values: Sequence[float]) -> float | None:
 
 
 def leading_scores(model: StudyModel) -> Iterator[Score]:
+    """Of each relation; a base split is beside the relations that were made from it."""
     for run in model.runs:
-        yield from Result(read_scores(run / SCORES)).leading()
+        yield from (s for s in Result(read_scores(run / SCORES)).leading() if not is_base(s.kind))

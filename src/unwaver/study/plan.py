@@ -24,7 +24,7 @@ from unwaver.train.setup import ALL, Setup, task_and_form
 
 _TOP = (
     "bases", "families", "seeds", "draw_by_seed", "paired", "fractions", "limit", "compare", "tasks", "settings",
-    "test_rows", *TRAINING[:6],
+    "base_accuracy", "test_rows", *TRAINING[:6],
 )  # fmt: skip
 _OF_TASK = ("train", "test", "rows", "form", "evaluate")
 _OF_SETTING = ("multi_task", "pool", "tasks", "seeds", "fractions", "variants", "start", *TRAINING)
@@ -38,6 +38,11 @@ class Evaluation:
     suite: str = ""
     split: str = ""
     variants: tuple[str, ...] = ()
+
+    @property
+    def has_base(self) -> bool:
+        """Sets of BECEL are made from a part of a split."""
+        return self.suite.partition("/")[0] == "becel"
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ class StudyPlan:
     families: Families = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     draw_by_seed: bool = False
+    base_accuracy: bool = False
 
     @property
     def fractions(self) -> list[float]:
@@ -217,6 +223,7 @@ def read_plan(path: Path) -> StudyPlan:
         families=families,
         training={key: found[key] for key in TRAINING if key in found},
         draw_by_seed=by_seed,
+        base_accuracy=_base_accuracy(found, tasks, check),
     )
     _check_starts(plan, check)
     return plan
@@ -230,6 +237,14 @@ def _bases(found: Any, check: Checker) -> tuple[str, ...]:
         if folders.count(folder) > 1:
             raise check.error(f"bases: {base} is named twice", "name each base once; - and / count as the same")
     return bases
+
+
+def _base_accuracy(found: Mapping[str, Any], tasks: Mapping[str, TaskPlan], check: Checker) -> bool:
+    wanted: bool = check.typed(found.get("base_accuracy", False), bool, "base_accuracy")
+    if wanted and not any(e.has_base for task in tasks.values() for e in task.evaluate):
+        hint = 'evaluate a task on sets of becel, evaluate = ["becel/snli"], or leave base_accuracy out'
+        raise check.error("base_accuracy: nothing in this study has a base split", hint)
+    return wanted
 
 
 def _seeds(found: Any, where: str, check: Checker) -> int:

@@ -74,7 +74,9 @@ def _of_condition(setting: str, fraction: float, plan: StudyPlan) -> str:
 
 def _means(lines: Sequence[SeedMean], plan: StudyPlan) -> Table:
     """A setting on a part of the data is a row of its own."""
-    header = ["relation", "metric", "setting", "%", "acc.", "seeds", "groups", "n/a"]
+    with_base = any(line.base_accuracy is not None for line in lines)
+    base = ["base acc.", "base F1"] if with_base else []
+    header = ["relation", "metric", "setting", "%", "acc.", *base, "seeds", "groups", "n/a"]
     order = {name: n for n, name in enumerate(plan.settings)}
     cases = list(dict.fromkeys((x.task, x.kind != TEST, x.kind, x.suite) for x in lines))
     tasks = list(dict.fromkeys(x.task for x in lines))
@@ -86,7 +88,7 @@ def _means(lines: Sequence[SeedMean], plan: StudyPlan) -> Table:
             name = relation(line) if n == 0 else ""
             metric = _metric(line.metric) + ARROW.get(line.better, "") if n == 0 else ""
             setting = condition_name(line.setting, line.fraction, plan)
-            rows.append([name, metric, setting, _spread(line.value, line.sd), *_beside(line)])
+            rows.append([name, metric, setting, _spread(line.value, line.sd), *_beside(line, with_base)])
     return [header, *rows]
 
 
@@ -100,9 +102,12 @@ def _metric(name: str) -> str:
     return "acc." if name == "accuracy" else name
 
 
-def _beside(line: SeedMean) -> list[str]:
-    accuracy = "" if line.kind == TEST else _spread(line.accuracy, line.accuracy_sd)
-    return [accuracy, str(line.seeds), f"{line.groups:,}", f"{line.not_applicable:,}"]
+def _beside(line: SeedMean, with_base: bool) -> list[str]:
+    found = [(line.accuracy, line.accuracy_sd)]
+    if with_base:
+        found += [(line.base_accuracy, line.base_accuracy_sd), (line.base_f1, line.base_f1_sd)]
+    accuracies = ["" if line.kind == TEST else _spread(*each) for each in found]
+    return [*accuracies, str(line.seeds), f"{line.groups:,}", f"{line.not_applicable:,}"]
 
 
 def _spread(value: float | None, sd: float | None) -> str:

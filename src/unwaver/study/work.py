@@ -165,7 +165,8 @@ def _config(plan: StudyPlan, job: Job, task: str, evaluation: Evaluation, model:
     }
     models = (f"hf/{model}",)
     if evaluation.suite:
-        return Config((evaluation.suite,), models, **general)
+        base = plan.base_accuracy and evaluation.has_base
+        return Config((evaluation.suite,), models, base_accuracy=base, **general)
     chosen = task_and_form(task)[0]
     files = library(_data_folder(job))
     file = labelled(chosen, evaluation.split, files).file
@@ -179,7 +180,8 @@ def _is_done(place: Path, config: Config, model: Path) -> bool:
         return False
     record = stored.read_run(place)
     same = record.get("id") == config.id and record["models"][0].get("identity") == folder_identity(model)
-    return same and not record.get("spent", {}).get("stopped")
+    asked_base = not config.base_accuracy or record["config"].get("base_accuracy", False)  # not part of the id
+    return same and asked_base and not record.get("spent", {}).get("stopped")
 
 
 def answers_to_test(model: StudyModel) -> list[dict[str, Any]]:
