@@ -28,9 +28,10 @@ pytest.importorskip("vl_convert", reason="vl-convert-python is not installed")
 BUCKETS, REPEATS = "Bucket accuracy", "Wording noise against sampling noise"
 FLIPS, SURE = "Flips: which answer turned into which", "Confidence of consistent and inconsistent answers"
 CURVES, KINDS, THETA = "Accuracy against consistency", "Inconsistency", "C_S over θ"
-AGREE, OVER_K, FLIPPED = (
+AGREE, OVER_K, BY_MODEL, FLIPPED = (
     "Do the notions of agreement agree?",
     "Fooling rate over k",
+    "Fooling rates of the models",
     "Flipped and unflipped variants",
 )
 
@@ -64,14 +65,19 @@ def test_a_run_of_relations(sample: list[Figure]) -> None:
 
 def test_several_models_make_a_heat_map(tmp_path: Path) -> None:
     result = unwaver.run("sample", ["fake/random", "fake/keyword"], out=str(tmp_path / "run"))
-    (figure,) = [f for f in all_figures(read_sources([tmp_path / "run"]), result) if f.family == KINDS]
+    figures = all_figures(read_sources([tmp_path / "run"]), result)
+    (figure,) = [f for f in figures if f.family == KINDS]
     cells = {(row["row"], row["column"]): row["value"] for row in figure.spec["data"]["values"]}
     for model in ("fake/random", "fake/keyword"):
         assert (
             cells["snli/negational", model]
             == result.find("tau", task="snli", kind="negational", model=model).value
         )
-    drawn([figure])
+    (unsure,) = [f for f in figures if f.title == "How unsure the models were"]
+    bars = {(row["name"], row["colour"]): row["value"] for row in unsure.spec["data"]["values"]}
+    entropy = {(f"{s.task}/{s.kind}", s.model): s.value for s in result if s.metric == "entropy_inconsistent"}
+    assert bars == {key: value for key, value in entropy.items() if value is not None}
+    drawn([figure, unsure])
 
 
 def test_flips_are_counted() -> None:
@@ -136,6 +142,14 @@ def test_fooling_over_k_and_flipped_variants() -> None:
     assert len(values) == 3
     assert values == sorted(values)
     drawn(found)
+    assert BY_MODEL not in families(found), "one model"
+    other = [{**row, "model": "other", "label": "entailment", "probs": [0.8, 0.1, 0.1]} for row in rows]
+    both = figures_of(pl.DataFrame([*({**row, "model": "one"} for row in rows), *other]))
+    (by_model,) = [f for f in both if f.family == BY_MODEL]
+    bars = {(row["name"], row["colour"]): row["value"] for row in by_model.spec["data"]["values"]}
+    assert bars["one", "r_r@3"] == values[-1]
+    assert bars["other", "r_r@3"] == bars["other", "r_s@3"] == 0
+    drawn([by_model])
 
 
 def test_agreements_correlate_as_scipy_says() -> None:

@@ -16,12 +16,35 @@ from unwaver.types import Figure, Score
 
 
 def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
-    del scores
     known = [b for b in blocks if b.expect != "bucket" and b.probs.null_count() < len(b.probs)]
     who = list(dict.fromkeys((b.model, b.method) for b in known))
     for model, method in who:
         of = charts.label(f" · {model}" if len(who) > 1 else "", 60)
         yield from _of_model([b for b in known if (b.model, b.method) == (model, method)], of)
+    yield from _side_by_side(scores)
+
+
+_FAMILY = "Confidence of consistent and inconsistent answers"
+
+
+def _side_by_side(scores: Sequence[Score]) -> Iterator[Figure]:
+    """CALM's Figures 2 and 3: the mean entropy of each model's inconsistent answers."""
+    found = charts.chosen(scores, "entropy_inconsistent")
+    models = list(dict.fromkeys((s.model, s.method) for s in found))[: charts.MOST_SERIES]
+    if len(models) < 2:
+        return
+    shown = [s for s in found if (s.model, s.method) in models]
+    same_name = len({model for model, _ in models}) < len(models)
+    rows = charts.rows_of(
+        shown,
+        name=charts.relation_of,
+        colour=lambda s: charts.label(f"{s.model}, {s.method}" if same_name else s.model),
+    )
+    for row, s in zip(rows, shown, strict=True):
+        row["says"] = f"{row['name']}, {row['colour']}: {s.value:.2f} bits, {s.counted:,} groups"
+    says = "On the changed input, answers that did not hold: mean entropy by model. Lower is surer."
+    spec = charts.bars(rows, "", "mean entropy, bits", format=".1f")
+    yield Figure(_FAMILY, "How unsure the models were", says, "entropy_inconsistent", spec)
 
 
 def _of_model(known: Sequence[Block], of: str) -> Iterator[Figure]:
@@ -35,9 +58,7 @@ def _of_model(known: Sequence[Block], of: str) -> Iterator[Figure]:
         says = "On the changed input: answers that held, and those that did not. Box: half of them, line: median."
         form = "%" if measure == "max_prob" else ".1f"
         spec = charts.boxes(rows, axis, domain=(0, 1) if measure == "max_prob" else None, format=form)
-        yield Figure(
-            "Confidence of consistent and inconsistent answers", title, says, f"{measure}_inconsistent", spec
-        )
+        yield Figure(_FAMILY, title, says, f"{measure}_inconsistent", spec)
 
 
 def _boxes(blocks: Sequence[Block], measure: str) -> Iterator[dict[str, object]]:

@@ -15,6 +15,7 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
     del blocks
     own = [s for s in scores if not s.task.startswith("average") and not s.model.startswith("average")]
     yield from _over_k(own)
+    yield from _by_model(own)
     divergence = {f"{name}_{state}": state for name in ("js", "ks") for state in ("unflipped", "flipped")}
     sigma = {"sigma_original": "original", "sigma_unflipped": "unflipped", "sigma_flipped": "flipped"}
     family = "Flipped and unflipped variants"
@@ -64,6 +65,29 @@ def _over_k(scores: Sequence[Score]) -> Iterator[Figure]:
         ticks = sorted({row["x"] for row in rows})
         spec = charts.lines(rows, "k paraphrases", f"{name}@k", ticks=ticks)
         yield Figure("Fooling rate over k", title, says, f"{name}@<k>", spec)
+
+
+def _by_model(scores: Sequence[Score]) -> Iterator[Figure]:
+    """Figure 2 of the paper: both rates of each model at the k of the protocol, one picture for each set."""
+    rates = [s for s in scores if s.metric.startswith(("r_r@", "r_s@"))]
+    last = {_set(s): s.metric.partition("@")[2] for s in rates}
+    for place in last:
+        found = charts.chosen(
+            [s for s in rates if _set(s) == place], *(f"{r}@{last[place]}" for r in ("r_s", "r_r"))
+        )
+        if len({(s.model, s.method) for s in found}) < 2:
+            continue
+        names = charts.names_of(found)
+        rows = charts.rows_of(
+            found, name=lambda s, n=names: n[charts.block_key(s)].partition(" · ")[2], colour=lambda s: s.metric
+        )
+        says = f"Share of right answers that one of {last[place]} paraphrases changes, and turns around."
+        spec = charts.bars(rows, "", "fooling rate", domain=(0, 1))
+        yield Figure("Fooling rates of the models", charts.label(place[1]), says, "r_r@<k>", spec)
+
+
+def _set(s: Score) -> tuple[str, str]:
+    return s.suite, s.task
 
 
 # --- what they mean --------------------------------------------------------------------------------------
