@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from unwaver.config import Config
-from unwaver.engine.forecast import parties
+from unwaver.engine.forecast import dry_run, parties
 from unwaver.engine.prepare import prepare
 
 GROUPS = 300
@@ -34,6 +35,13 @@ def test_a_few_long_requests_stand_for_those_of_all_groups(config: Config) -> No
         longest = max(len(request.prompt.encode()) for _, request in judge.further)
         questions = [len("\n".join(group.items[0].fields.values()).encode()) for group in prepared.groups]
         assert longest >= 2 * 8 * 2048 + max(questions)
+
+
+def test_prompts_have_their_solved_examples(tmp_path: Path) -> None:
+    dry_run(Config(("sample/snli/semantic",), ("fake/random",), shots=2, limit=2, out=str(tmp_path / "out")))
+    lines = (tmp_path / "out" / "groups.jsonl").read_text(encoding="utf-8").splitlines()
+    prompts = [item["prompt"] for line in lines for item in json.loads(line)["items"]]
+    assert [prompt.count("Answer:") for prompt in prompts] == [3] * 4
 
 
 def test_what_depends_on_answers_can_be_left_out(config: Config) -> None:

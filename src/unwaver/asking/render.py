@@ -63,7 +63,7 @@ class Renderer:
     def shown(self, item: Item) -> dict[str, object]:
         """What a person or another tool needs to answer an item: the texts as models read them."""
         form = self.form(item)
-        return {"segments": segments_of(item, form), "prompt": prompt_of(item, form)}
+        return {"segments": segments_of(item, form), "prompt": self.prompt(item, form)}
 
     def form(self, item: Item) -> Form:
         key = (item.task, item.template)
