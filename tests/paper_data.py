@@ -10,9 +10,8 @@ import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-ROWS = 24  # of a file; a training file has three times as many
+ROWS = 18  # of a file; a training file has three times as many
 Fields = dict[str, str]
 Row = dict[str, object]
 
@@ -221,6 +220,14 @@ def paranlu(place: Path) -> None:
             write(place / "defeasible_nli" / f"{task}_{split}.jsonl", [_released(row) for row in some])
 
 
+def paws(place: Path) -> None:
+    rows = rows_of("mrpc", 11, 3 * ROWS)
+    write(
+        place / "paws" / "train.tsv",
+        [{"id": n, **{k: v for k, v in r.items() if k != "index"}} for n, r in enumerate(rows)],
+    )
+
+
 def write_object(path: Path, value: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value))
@@ -261,7 +268,7 @@ def sensitivity(place: Path) -> None:
     for name, seed in {**sets, **{f"anli/R{n}/test": 20 + n for n in (1, 2, 3)}}.items():
         rows = _three_labels(name, seed, ROWS)
         write(place / f"{name}.jsonl", rows)
-        yield_bank = [
+        worded = [
             {
                 "hypothesis": row["hypothesis"],
                 "variants": [
@@ -272,8 +279,8 @@ def sensitivity(place: Path) -> None:
             }
             for row in rows
         ]
-        with (place / "paraphrases.jsonl").open("a") as bank:
-            bank.writelines(json.dumps(line) + "\n" for line in yield_bank)
+        with (place.parent / "paraphrases.jsonl").open("a") as bank:
+            bank.writelines(json.dumps(line) + "\n" for line in worded)
 
 
 def truthfulqa(place: Path) -> None:
@@ -296,10 +303,214 @@ def truthfulqa(place: Path) -> None:
 
 
 def data_folder(place: Path) -> Path:
-    for part in (becel, calm, paranlu, sensitivity, truthfulqa):
+    for part in (becel, calm, paranlu, paws, truthfulqa, sensitivity):
         part(place)
     return place
 
 
-def described(value: Any) -> str:
-    return json.dumps(value)
+# --- files and models that commands name ----------------------------------------------------------------------
+
+NLI_RULES = """
+WORDS = set("no not never".split())
+
+
+def label(premise, hypothesis):
+    new = set(hypothesis.split()) - set(premise.split())
+    if new & WORDS:
+        return 2
+    return 1 if "is" in new else 0
+
+
+def answer(requests, fooled):
+    \"\"\"entailment, neutral or contradiction by the words that are new; "2 ..." confuses, unless it is a copy.\"\"\"
+    found = []
+    for request in requests:
+        premise, hypothesis = (" ".join(text.lower().split()) for text in request["segments"])
+        right = label(premise, hypothesis)
+        copy = premise in hypothesis or hypothesis in premise
+        if hypothesis.startswith("2 ") and not copy and len(hypothesis) % 3 < fooled:
+            right = 2 - right if right != 1 else 0
+        sure = 0.6 + len(hypothesis) % 7 / 20
+        found.append({"label": right, "probs": [sure if n == right else (1 - sure) / 2 for n in range(3)]})
+    return found
+
+
+def strong(requests):
+    return answer(requests, 1)
+
+
+def weak(requests):
+    return answer(requests, 2)
+"""
+
+
+def files(place: Path) -> None:
+    """Answers of people, trees of a parser, judged pairs of answers, and answers in three patterns."""
+    people(place)
+    patterns(place)
+    trees(place)
+    pairs = [
+        ("Is the earth flat?", "No, Paris is round", "No, Paris is a ball", 1),
+        ("Is the earth flat?", "No, Paris is round", "Yes, Rome is flat", 0),
+        ("Do fish fly?", "No, the fish of Rome swim", "No, fish of Rome swim", 1),
+        ("Do fish fly?", "No, the fish of Rome swim", "Yes, Paris does", 0),
+        ("Do fish fly?", "Yes, Paris does", "Rome does", 0),
+        ("Do cats bark?", "No, Rome is not here", "No, Rome is not there", 1),
+    ]
+    references = {"true": ["No."], "false": ["Yes."]}
+    judged = [{"question": q, "a": a, "b": b, "label": label, **references} for q, a, b, label in pairs]
+    write(place / "judged.jsonl", judged)
+    vectors(place)
+    (place / "rules.py").write_text(NLI_RULES)
+
+
+def vectors(place: Path) -> None:
+    """Words of one kind are near one another: any may take the place of any other."""
+    lines = []
+    for n, kind in enumerate((_WHO, _DOES, _LIKE, _WHERE)):
+        for i, word in enumerate(kind):
+            numbers = [1.0 if k == n else 0.0 for k in range(4)] + [i / 10]
+            lines.append(f"{word} {' '.join(map(str, numbers))}")
+    for name in ("counter-fitted-vectors.txt", "glove.840B.300d.txt"):
+        (place / name).write_text("\n".join(lines) + "\n")
+
+
+def people(place: Path) -> None:
+    """Two people, each with an answer to every item of calm/rte: the second is less attentive."""
+    from unwaver.suites.calm import suite
+
+    for name, wrong in (("first", 11), ("second", 5)):
+        rows, known = list[Row](), 0
+        for kind in ("reverse", "signal"):
+            for group in suite(place / "DIR").groups("rte", kind):
+                for item in group.items:
+                    known += 1
+                    others = [c for c in item.choices if c not in item.accepted]
+                    rows.append({"id": item.id, "label": others[0] if known % wrong == 0 else item.accepted[0]})
+        write(place / f"{name}.csv", rows)
+
+
+def patterns(place: Path) -> None:
+    """Five buckets of five paraphrases, 20 of 25 right: in whole buckets, in every bucket alike, and between."""
+    right = {"whole": (5, 5, 5, 5, 0), "even": (4, 4, 4, 4, 4), "mixed": (5, 5, 4, 4, 2)}
+    rows: list[Row] = [
+        {
+            "model": model, "group": f"{n}", "kind": "bucket", "role": "variant", "gold": "yes",
+            "label": "yes" if i < count else "no",
+        }
+        for model, counts in right.items()
+        for n, count in enumerate(counts)
+        for i in range(5)
+    ]  # fmt: skip
+    write(place / "patterns.csv", rows)
+
+
+def trees(place: Path) -> None:
+    """A tree for each text that ParaNLU changes: the words below one phrase, or below two."""
+    from unwaver.suites.paranlu import CASES, PARAPHRASED, suite
+
+    rows: list[Row] = []
+    for task in CASES:
+        for group in suite(place / "DIR").groups(task, "paraphrase"):
+            for item in group.items:
+                for field in PARAPHRASED[task]:
+                    leaves = [f"(NN {word})" for word in item.fields[field].split()]
+                    half = len(leaves) // 2 if item.role == "variant" else len(leaves)
+                    parts = f"(NP {' '.join(leaves[:half])}) (VP {' '.join(leaves[half:])})"
+                    rows.append({"id": item.id, "field": field, "tree": f"(S {parts})"})
+    write(place / "trees.jsonl", rows)
+
+
+def predictions(place: Path) -> None:
+    """In the published form, of one model: a bucket of three for each problem, and a test set."""
+    draw = random.Random(3)
+
+    def said(label: int, sure: float) -> Row:
+        p = (1 - sure, sure) if label else (sure, 1 - sure)
+        return {"prediction": int(p[1] > 0.5), "confidence": list(p)}
+
+    problems = {}
+    for n in range(ROWS):
+        gold = n % 2
+        first, *others = (said(gold, draw.random()) for _ in range(4))
+        problems[f"snli.train.{n}"] = {
+            "original_prediction": first["prediction"], "original_confidence": first["confidence"],
+            "gold_label": gold, "bucket_confidences": others,
+        }  # fmt: skip
+    tests = [
+        {"example_id": f"snli.test.{n}", **said(n % 2, draw.random()), "label": n % 2} for n in range(4 * ROWS)
+    ]
+    folder = place / "DIR" / "paranlu" / "predictions"
+    write_object(folder / "snli_human_d-snli-roberta-large.json", problems)
+    write_object(folder / "snli_test_set_d-snli-roberta-large.json", tests)
+
+
+ENCODERS = (
+    "bert-base-uncased", "roberta-base", "google/electra-base-discriminator", "microsoft/deberta-v3-large",
+    "monologg/kobert", "monologg/koelectra-base-v3-discriminator", "nyu-mll/roberta-med-small-1M-1",
+)  # fmt: skip
+LARGER = ("roberta-large",)
+MASKED = ("bert-base-uncased",)  # with the head of a masked language model
+SAID = "no , Paris is round"
+LONGEST = 4096  # tokens: a prompt with 36 examples
+
+
+def models(place: Path) -> None:
+    """Random weights under the names that the commands have, where nothing has to be known; else rules."""
+    import tiny_encoder
+
+    for name in (*ENCODERS, *LARGER):
+        tiny_encoder.encoder(place / name, masked=name in MASKED, layers=2 if name in LARGER else 1)
+    tiny_encoder.text_to_text(place / "t5-base")
+    tiny_encoder.encoder(place / "sentence-transformers" / "all-MiniLM-L6-v2")
+    regressor(place / "Elron" / "bleurt-base-512")
+    for n, name in enumerate(("facebook/opt-125m", "facebook/opt-350m")):
+        one_answer(place / name, SAID, sure=(8.0, 6.0)[n])
+    one_answer(place / "gpt2", "Stronger", sure=2.0)
+
+
+def regressor(folder: Path) -> None:
+    import tiny_encoder
+    import torch
+    import transformers as t
+
+    made = tiny_encoder.tokenizer()
+    torch.manual_seed(0)
+    config = t.BertConfig(**tiny_encoder.sizes(len(made)), num_labels=1)
+    t.BertForSequenceClassification(config).save_pretrained(folder)
+    made.save_pretrained(folder)
+
+
+def one_answer(folder: Path, text: str, sure: float) -> None:
+    """A language model that looks at the last token alone: after ":" it says `text`, likely if greedy.
+
+    Each token stands for itself in the embedding, and the output layer holds which one follows.
+    """
+    import torch
+    import transformers as t
+    from tokenizers import Tokenizer, pre_tokenizers
+    from tokenizers import models as kinds
+
+    said = text.split()
+    words = ["[END]", "[UNK]", ":", *said]
+    fast = Tokenizer(kinds.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
+    fast.pre_tokenizer = pre_tokenizers.Whitespace()
+    made = t.PreTrainedTokenizerFast(
+        tokenizer_object=fast, unk_token="[UNK]", eos_token="[END]", pad_token="[END]", model_max_length=LONGEST
+    )
+    size = 2 * len(words)
+    config = t.GPT2Config(
+        vocab_size=len(words), n_embd=size, n_layer=1, n_head=2, n_positions=LONGEST, bos_token_id=0, eos_token_id=0,
+        tie_word_embeddings=False,
+    )  # fmt: skip
+    model = t.GPT2LMHeadModel(config)
+    with torch.no_grad():
+        for name, values in model.named_parameters():
+            if "ln_" not in name:
+                values.zero_()
+        eye = torch.eye(len(words))
+        model.transformer.wte.weight[:] = torch.cat([eye, -eye], dim=1)  # of mean 0, as the last layer makes it
+        for now, then in zip([":", *said], [*said, "[END]"], strict=True):
+            model.lm_head.weight[words.index(then), words.index(now)] = sure / size**0.5
+    model.save_pretrained(folder)
+    made.save_pretrained(folder)
