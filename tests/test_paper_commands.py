@@ -125,9 +125,10 @@ def test_tests_that_compute_published_numbers_exist() -> None:
         assert re.search(rf"^def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), name
 
 
-def test_every_study_file_of_a_paper_is_in_a_command() -> None:
-    files = {path.stem for path in (ROOT / "studies").glob("*.toml")} - {"results"}
-    assert files == set(SMALLER) == set(re.findall(r"unwaver study studies/(\w+)\.toml", section(PAGE)))
+def test_studies_of_the_papers_are_in_a_command() -> None:
+    named = set(re.findall(r"unwaver study studies/(\w+)\.toml", section(PAGE)))
+    assert named == set(SMALLER)
+    assert [name for name in named if not (ROOT / "studies" / f"{name}.toml").is_file()] == []
 
 
 # --- running them ----------------------------------------------------------------------------------------------
