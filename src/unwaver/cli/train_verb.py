@@ -71,8 +71,9 @@ if TYPE_CHECKING:
     ),
     option(
         "--head",
-        type=click.Choice(["classify", "text"]),
-        help="Classify, or write the answer. [default: text for T5, else classify]",
+        type=click.Choice(["classify", "text", "choose"]),
+        help="Classify, write the answer, or choose: score each alternative (anli). [default: text for T5, "
+        "else classify]",
     ),
     option(
         "--recipe",

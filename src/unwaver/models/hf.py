@@ -12,6 +12,7 @@ from unwaver.models.hf_common import folder_identity, import_torch, read_config
 from unwaver.models.pretrained import pretrained
 from unwaver.models.trained import Trained, read_trained
 from unwaver.tasks import T5
+from unwaver.tasks.choice import CHOICE
 from unwaver.types import Model
 
 HUB_SECONDS = 5.0  # that the hub has to answer
@@ -55,10 +56,14 @@ def open_model(
     if kind == "classifier":
         if method not in (None, "classify"):
             raise UsageError(f"{name} is a classifier: it has no method {method}", hint="leave --method out")
+        loading |= {"batch_tokens": batch_tokens, "trained": trained, "map": map or {}}
+        if chooses(config, trained):
+            from unwaver.models.hf_choice import Chooser
+
+            return Chooser(path, shown, identity, multiple_choice=trained is None, **loading)
         from unwaver.models.hf_classifier import Classifier
 
-        loading |= {"batch_tokens": batch_tokens, "trained": trained}
-        return Classifier(path, shown, identity, map=map or {}, **loading)
+        return Classifier(path, shown, identity, **loading)
     if method not in (None, "logprob", "generate"):
         raise UsageError(f"unknown method {method}", hint="known for a language model: logprob, generate")
     if kind == "causal":
@@ -117,11 +122,18 @@ def found(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str
     return path, config, f"hub:{name}@{config.get('_commit_hash') or revision or 'main'}", name
 
 
+def chooses(config: Mapping[str, Any], trained: Trained | None) -> bool:
+    """Whether a classifier scores alternatives, one by one, instead of labels."""
+    if trained is not None:
+        return any(entry["form"] == CHOICE for entry in trained.tasks.values())
+    return str((config.get("architectures") or [""])[0]).endswith("ForMultipleChoice")
+
+
 def kind_of(config: dict[str, Any], name: str) -> str:
     """classifier, causal or seq2seq, from the architecture: ["BertForSequenceClassification"] -> classifier."""
     named = config.get("architectures")
     architecture = str(named[0]) if isinstance(named, list) and named else ""
-    if architecture.endswith("ForSequenceClassification"):
+    if architecture.endswith(("ForSequenceClassification", "ForMultipleChoice")):
         return "classifier"
     if config.get("is_encoder_decoder"):
         return "seq2seq"
@@ -129,7 +141,7 @@ def kind_of(config: dict[str, Any], name: str) -> str:
         return "causal"
     raise ModelError(
         f"{name} is neither a sequence classifier nor a language model (architecture: {architecture or 'none'})",
-        hint="unwaver asks …ForSequenceClassification, …ForCausalLM and text-to-text models",
+        hint="unwaver asks …ForSequenceClassification, …ForMultipleChoice, …ForCausalLM and text-to-text models",
     )
 
 

@@ -25,12 +25,13 @@ from unwaver.files import read_json
 from unwaver.models.arrays import WHOLE, read_arrays
 from unwaver.tasks import CALM, T5, TARGET, Task
 from unwaver.tasks.calm_layout import calm_fields
+from unwaver.tasks.choice import CHOICE, in_choice_form
 from unwaver.types import Group, Item
 
 ABOUT, SEEN, HEADS = "unwaver.json", "seen.npz", "heads.safetensors"
 VERSION = 1
 PLAIN = "plain"
-FORMS = (PLAIN, CALM, TARGET, T5)
+FORMS = (PLAIN, CALM, TARGET, T5)  # that can be asked for; CHOICE comes with the head
 _AGAIN = "train it again, or take the whole folder"
 
 Fingerprints = NDArray[np.uint64]
@@ -61,7 +62,7 @@ def read_trained(folder: Path) -> Trained | None:
         about = read_json(path)
         if isinstance(about, dict) and about.get("version", VERSION) != VERSION:
             raise ModelError(f"version {about['version']}, this unwaver reads {VERSION}", file=path, hint=_AGAIN)
-        task = fields({"labels": some(list_of(text)), "form": one_of(*FORMS)})
+        task = fields({"labels": some(list_of(text)), "form": one_of(*FORMS, CHOICE)})
         check(about, fields({"version": whole, "tasks": some(dict_of(task))}), path, _AGAIN)
         seen = read_arrays(folder / SEEN, {"seen": (1, WHOLE)}, _AGAIN)["seen"]
     except DataError as e:
@@ -96,6 +97,8 @@ def in_form(item: Item, task: Task, form: str) -> Item:
         from unwaver.tasks.t5 import in_t5_form
 
         return in_t5_form(item, task)
+    if form == CHOICE:
+        return in_choice_form(item, task)
     if form == TARGET:
         if item.template:
             hint = "ask it about suites whose items are plain: becel, paranlu"

@@ -226,7 +226,7 @@ def _form(entry: Mapping[str, Any], base: Form | None) -> Form:
         words, version = entry.get("words", base.words), base.version
     return Form(
         segments=tuple(segments),
-        prompt=entry["prompt"].removeprefix("\n"),
+        prompt=entry.get("prompt", base.prompt if base else "").removeprefix("\n"),
         words=tuple(words),
         version=str(entry.get("version", version)),
         indicators=tuple(entry.get("indicators", ())),

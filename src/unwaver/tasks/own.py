@@ -119,8 +119,9 @@ def _likeness_problem(entry: Mapping[str, Any]) -> str | None:
 
 def _form_problem(forms: Mapping[str, Any]) -> str | None:
     for form, entry in forms.items():
-        if not isinstance(entry, dict) or not isinstance(entry.get("prompt"), str):
-            return f"forms.{form}: found {entry!r}, expected a table with prompt"
+        needed = "segments" if form == "choice" else "prompt"  # choice: what a head scores, which no prompt says
+        if not isinstance(entry, dict) or needed not in entry or not isinstance(entry.get("prompt", ""), str):
+            return f"forms.{form}: found {entry!r}, expected a table with {needed}"
         if strange := sorted(set(entry) - set(_FORM_KEYS)):
             return f"forms.{form}: unknown key {strange[0]!r}; {near(strange[0], _FORM_KEYS)}"
         for key in ("segments", "words", "indicators"):

@@ -13,7 +13,7 @@ from unwaver.models.hf_common import folder_identity, import_torch, read_config
 from unwaver.models.pretrained import pretrained
 
 PACKAGE = "package/"
-TEXT, CLASSIFY = "text", "classify"
+TEXT, CLASSIFY, CHOOSE = "text", "classify", "choose"
 
 
 def open_base(name: str) -> tuple[str, dict[str, Any]]:

@@ -55,6 +55,8 @@ def card(about: Mapping[str, Any]) -> str:
         "unwaver scores groups with texts that were trained on apart, with the flag `seen_in_training`.",
         "",
     ]
+    if setup.get("head") == "choose":
+        lines += ["One head scores each alternative; a softmax over the scores is the answer.", ""]
     if setup.get("pool"):
         lines += ["The sets were pooled: one head answers for all of them.", ""]
     if about["heads"]:

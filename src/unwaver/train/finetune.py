@@ -35,7 +35,7 @@ from unwaver.models.trained import (
     read_trained,
     unseen,
 )
-from unwaver.train.base import PACKAGE, is_text_to_text, load_tokenizer, open_base
+from unwaver.train.base import CHOOSE, PACKAGE, is_text_to_text, load_tokenizer, open_base
 from unwaver.train.card import card
 from unwaver.train.material import Material, formed, material
 from unwaver.train.recipes import Recipe
@@ -226,6 +226,7 @@ class _Training:
             self.setup.consistency,
             self.setup.device,
             self.checkpoints,
+            self.setup.head == CHOOSE,
         )
         model, epochs = tuning.tune(
             read.rows,

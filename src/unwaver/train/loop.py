@@ -53,7 +53,8 @@ class Batches(Sampler[list[int]]):  # type: ignore[misc]
 
 
 class Collate:
-    """Rows to tensors, padded: the originals first, then the variants that some of them have.
+    """Rows to tensors, padded: the originals first, then the variants that some of them have. Alternatives make a
+    third dimension.
 
     `pair_of` says for each variant the row of its original, where both must be answered alike, else -1.
     """
@@ -64,11 +65,14 @@ class Collate:
     def __call__(self, rows: Sequence[EncodedRow]) -> dict[str, Any]:
         variants = [(n, row["variant"], row["alike"]) for n, row in enumerate(rows) if row.get("variant")]
         everything = [*rows, *(variant for _, variant, _ in variants)]
+        texts = [text for row in everything for text in row.get("alternatives", [row])]
         batch: dict[str, Any] = {
-            name: _padded([row[name] for row in everything], self._padding if name == "input_ids" else 0)
+            name: _padded([text[name] for text in texts], self._padding if name == "input_ids" else 0)
             for name in ("input_ids", "attention_mask", "token_type_ids")
-            if name in rows[0]
+            if name in texts[0]
         }
+        if "alternatives" in rows[0]:
+            batch = {name: table.view(len(everything), -1, table.shape[-1]) for name, table in batch.items()}
         labels = [row["labels"] for row in everything]
         batch["labels"] = _padded(labels, NO_LABEL) if isinstance(labels[0], list) else torch.tensor(labels)
         if "task" in rows[0]:
@@ -86,7 +90,8 @@ def _padded(values: Sequence[Sequence[int]], padding: int) -> Any:
 
 
 def length_of(row: EncodedRow) -> int:
-    return max(len(row["input_ids"]), len(row["variant"]["input_ids"]) if row.get("variant") else 0)
+    texts = [text for each in (row, row.get("variant")) if each for text in each.get("alternatives", [each])]
+    return max(len(text["input_ids"]) for text in texts)
 
 
 def consistency_loss(logits: Any, pair_of: Any) -> Any:
@@ -104,6 +109,15 @@ def consistency_loss(logits: Any, pair_of: Any) -> Any:
     return (forward + back) / 2
 
 
+def logits_of(model: Any, inputs: dict[str, Any]) -> Any:
+    """One row an input. Of alternatives (three dimensions) each is read alone, and its number is a column."""
+    ids = inputs["input_ids"]
+    if ids.ndim == 2:
+        return model(**inputs).logits
+    flat = {name: value.reshape(-1, value.shape[-1]) for name, value in inputs.items()}
+    return model(**flat).logits.reshape(ids.shape[0], ids.shape[1])
+
+
 class Tuner(Trainer):  # type: ignore[misc]
     """`consistency` is the weight of the consistency loss beside that of the labels."""
 
@@ -119,14 +133,14 @@ class Tuner(Trainer):  # type: ignore[misc]
         labels = inputs["labels"]
         if labels.ndim == 2:  # text to text: the model itself makes what its decoder reads of the labels
             outputs = model(**inputs)
-            loss = outputs.loss
+            loss, logits = outputs.loss, outputs.logits
         else:
             del inputs["labels"]
-            outputs = model(**inputs)
-            loss = cross_entropy(outputs.logits, labels, ignore_index=NO_LABEL)
+            logits = logits_of(model, inputs)
+            loss = cross_entropy(logits, labels, ignore_index=NO_LABEL)
             if pair_of is not None and self._consistency:
-                loss = loss + self._consistency * consistency_loss(outputs.logits, pair_of)
-        return (loss, {"loss": loss, "logits": outputs.logits}) if return_outputs else loss
+                loss = loss + self._consistency * consistency_loss(logits, pair_of)
+        return (loss, {"loss": loss, "logits": logits}) if return_outputs else loss
 
     def training_step(self, *inputs: Any, **options: Any) -> Any:
         loss = super().training_step(*inputs, **options)

@@ -13,11 +13,13 @@ from unwaver.answers.labels import read_label
 from unwaver.errors import ModelError, UsageError
 from unwaver.stats import estimate
 from unwaver.tasks import Task, prompt_of, segments_of
+from unwaver.tasks.choice import CHOICE, alternatives
 from unwaver.train.consistency import Variant
 from unwaver.train.data import key_of
 from unwaver.types import Item, Request
 
-# input_ids …, labels; perhaps task, and variant (a row) with whether it must be answered alike
+# input_ids … (or alternatives, each with them), labels; perhaps task, and variant (a row) with whether it must be
+# answered alike
 EncodedRow = dict[str, Any]
 
 
@@ -37,11 +39,16 @@ class RowEncoder:
 
     def _encoded(self, item: Item, task: Task, number: int | None) -> EncodedRow:
         form = task.form_of(item)
-        texts = [prompt_of(item, form)] if self.text_to_text else [s.strip() for s in segments_of(item, form)]
-        if len(texts) > 2:  # a tokeniser would take the third for something else
-            hint = f'give the task file segments of at most two: segments = ["{{{task.fields[0]}}} …", "…"]'
-            raise UsageError(f"a classifier reads one text or two; {task.name} has {len(texts)}", hint=hint)
-        row = dict(self._tokenizer(*texts, truncation=True, max_length=self._length, verbose=False))
+        row: EncodedRow = {}
+        if item.template == CHOICE:
+            row["alternatives"] = [
+                self._tokens([text.strip() for text in texts], task)
+                for texts in alternatives(segments_of(item, form), len(task.labels))
+            ]
+        elif self.text_to_text:
+            row |= self._tokens([prompt_of(item, form)], task)
+        else:
+            row |= self._tokens([text.strip() for text in segments_of(item, form)], task)
         known = len(item.accepted) == 1
         if self.text_to_text:
             words = dict(zip(task.labels, form.words, strict=True))
@@ -51,6 +58,12 @@ class RowEncoder:
         if number is not None:
             row["task"] = number
         return row
+
+    def _tokens(self, texts: Sequence[str], task: Task) -> dict[str, Any]:
+        if len(texts) > 2:  # a tokeniser would take the third for something else
+            hint = f'give the task file segments of at most two: segments = ["{{{task.fields[0]}}} …", "…"]'
+            raise UsageError(f"a classifier reads one text or two; {task.name} has {len(texts)}", hint=hint)
+        return dict(self._tokenizer(*texts, truncation=True, max_length=self._length, verbose=False))
 
     def _written(self, word: str) -> list[int]:
         ids: list[int] = self._tokenizer(word, add_special_tokens=False)["input_ids"]

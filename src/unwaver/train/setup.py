@@ -17,9 +17,10 @@ from unwaver.models.hf_common import import_torch, pick_device
 from unwaver.models.trained import PLAIN, check_form, read_trained
 from unwaver.suites.library import library
 from unwaver.tasks import CALM, T5, Task, open_task
+from unwaver.tasks.choice import CHOICE, check_choice
 from unwaver.tasks.paranlu_names import TASKS
 from unwaver.train.adversarial import check_substitution
-from unwaver.train.base import CLASSIFY, TEXT, base_identity, open_base
+from unwaver.train.base import CHOOSE, CLASSIFY, TEXT, base_identity, open_base
 from unwaver.train.consistency import checked
 from unwaver.train.data import Labelled, drawn, held_out, labelled
 from unwaver.train.pool import check_pool
@@ -42,7 +43,7 @@ class Setup:
     base: str
     multi_task: bool = False
     recipe: str = "small"
-    head: str | None = None  # "classify" or "text"; None: as the base's architecture has it
+    head: str | None = None  # "classify", "text" or "choose"; None: as the base's architecture has it
     form: Mapping[str, str] = field(default_factory=dict)
     train_split: Mapping[str, str] = field(default_factory=dict)
     test_split: Mapping[str, str] = field(default_factory=dict)
@@ -105,8 +106,12 @@ class Setup:
                 raise UsageError(f"--{name} is {value:g}", hint=hint)
 
     def _check_names(self) -> None:
-        if self.head not in (None, CLASSIFY, TEXT):
-            raise UsageError(f"--head {self.head}", hint=near(self.head, (CLASSIFY, TEXT)))
+        if self.head not in (None, CLASSIFY, TEXT, CHOOSE):
+            raise UsageError(f"--head {self.head}", hint=near(self.head, (CLASSIFY, TEXT, CHOOSE)))
+        if self.head == CHOOSE and (self.multi_task or self.form):
+            other = "--multi-task" if self.multi_task else "--form"
+            hint = f"leave {other} out: one head scores every alternative, in a form of its own"
+            raise UsageError(f"--head choose and {other} exclude each other", hint=hint)
         known = [task_and_form(task)[0].name for task in self.tasks]
         for option in BY_TASK:
             for name in getattr(self, option):
@@ -134,7 +139,7 @@ class Setup:
             asked = self.of(self.form, task.name, None)
             form = check_form(asked or form)
             task.form_named("" if form == PLAIN else form)
-            form = form if asked or not self._is_t5 else T5
+            form = self._form_of_head(task) or (form if asked or not self._is_t5 else T5)
             split = self.of(self.train_split, task.name, TRAIN) or TRAIN
             rows = self.rows.get(task.name, self.rows.get(ALL))
             read = labelled(task, split, files, self.columns)
@@ -149,10 +154,16 @@ class Setup:
             raise UsageError("a task is named twice", hint="name each once")
         return found
 
+    def _form_of_head(self, task: Task) -> str:
+        if self.head != CHOOSE:
+            return ""
+        check_choice(task)
+        return CHOICE
+
     @cached_property
     def _is_t5(self) -> bool:
         """Whether the base reads tasks as T5 was trained to; what has learnt another form goes on with that."""
-        if "{seed}" in self.base or self.head == CLASSIFY:
+        if "{seed}" in self.base or self.head in (CLASSIFY, CHOOSE):
             return False
         path, config = open_base(self.base)
         return form_of(config, read_trained(Path(path)), None) == T5

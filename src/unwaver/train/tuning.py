@@ -21,6 +21,7 @@ from unwaver.train.recipes import Recipe
 from unwaver.train.rows import EncodedRow, diverged
 
 EVALUATION_BATCH = 64
+SCORE = "score"  # the one label of a head that scores alternatives
 _CHECKPOINT = ("*.safetensors", "optimizer.pt", "scheduler.pt", "rng_state*")
 
 
@@ -37,6 +38,7 @@ class Tuning:
     consistency: float
     device: str | None
     checkpoints: Path
+    chooses: bool = False  # one number for each alternative
 
     def tune(
         self,
@@ -85,7 +87,7 @@ class Tuning:
             return load_text_to_text(self.base, self.seed)
         if self.multi_task:
             return load_multi_task(self.base, self.labels, self.seed)
-        return load_classifier(self.base, next(iter(self.labels.values())), self.seed)
+        return load_classifier(self.base, [SCORE] if self.chooses else next(iter(self.labels.values())), self.seed)
 
     def _arguments(self) -> Any:
         from transformers import TrainingArguments
