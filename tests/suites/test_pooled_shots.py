@@ -67,6 +67,11 @@ def test_twelve_of_each_set_in_its_own_form(place: Path) -> None:
     assert prompt(place, shots=36, shots_from=SETS, seed=1) != prompt(place, shots=36, shots_from=SETS)
 
 
+def test_a_suite_stands_for_its_sets_with_the_same_labels(place: Path) -> None:
+    """α-NLI has other labels: its files are not needed for a question of δ-NLI."""
+    assert prompt(place, shots=36, shots_from=("paranlu",)) == prompt(place, shots=36, shots_from=SETS)
+
+
 @pytest.mark.parametrize(
     ("shots", "sets", "message"),
     [

@@ -154,7 +154,7 @@ BANK = option("--bank", type=click.Path(), metavar="FILE", help="ParaNLU: file o
 SHOTS_FROM = option(
     "--shots-from",
     multiple=True,
-    metavar="SUITE/TASK",
+    metavar="SUITE[/TASK]",
     help="Take the solved examples from these sets, as many from each. Repeatable. [default: the task's own]",
 )
 TEST = option(

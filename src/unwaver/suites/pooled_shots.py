@@ -1,6 +1,8 @@
 """Solved examples from several sets with one set of labels: --shots 36 --shots-from paranlu/snli --shots-from …
 
-Every set gives the same number, in turn, each in the form of its own task: of δ-SOCIAL there is no premise.
+Every set gives the same number, in turn, each in the form of its own task: of δ-SOCIAL there is no premise. A
+suite without a task, --shots-from paranlu, stands for all its sets with the labels of the question: three for
+δ-NLI, one for α-NLI.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from unwaver.config import Config
 from unwaver.errors import UsageError, near
 from unwaver.suites.select import Selection
 from unwaver.suites.shots import in_turn, question_of
-from unwaver.tasks import Form, prompt_of
+from unwaver.tasks import Form, known, prompt_of
+from unwaver.tasks.paranlu_names import TASKS
 from unwaver.types import Item
 
 
@@ -34,12 +37,28 @@ def solved_text(
     item: Item, count: int, names: Sequence[str], selection: Selection, form_of: Callable[[Item], Form], seed: int
 ) -> str:
     """What stands before the question: `count` solved examples, as many from each of the sets `names`."""
+    names = [each for name in names for each in _sets(name, item, selection)]
     if count == 0 or count % len(names):
         hint = f"--shots {max(1, count // len(names)) * len(names)} gives each set the same number"
-        raise UsageError(f"--shots {count} cannot be shared by {len(names)} sets (--shots-from)", hint=hint)
+        told = f"{len(names)} sets" if len(names) > 1 else names[0]
+        raise UsageError(f"--shots {count} cannot be shared by {told} (--shots-from)", hint=hint)
     tested = {question_of(i) for group in selection.groups for i in group.items}
     chosen = [_examples(name, count // len(names), item, selection, tested, seed) for name in names]
     return "".join(_solved(shot, form_of(shot)) for shot in chain.from_iterable(zip(*chosen, strict=True)))
+
+
+def _sets(name: str, item: Item, selection: Selection) -> list[str]:
+    """ "paranlu/snli" -> itself; "paranlu" -> its sets with the labels of the question."""
+    suite = next((s for s in selection.suites if s.name == name), None)
+    if suite is None:
+        return [name]
+    tasks = {short: TASKS.get(short, short) if name == "paranlu" else short for short in suite.cases}
+    labels = {short: known()[task].labels for short, task in tasks.items() if task in known()}
+    found = [f"{name}/{short}" for short, several in labels.items() if several == item.choices]
+    if not found:
+        hint = f"name sets: {', '.join(f'{name}/{task}' for task in suite.cases)}"
+        raise UsageError(f"--shots-from {name}: no set of it has the labels of {item.task}", hint=hint)
+    return found
 
 
 def _examples(
@@ -48,8 +67,8 @@ def _examples(
     suite_name, _, task = name.partition("/")
     suite = next((s for s in selection.suites if s.name == suite_name), None)
     if suite is None or task not in suite.cases:
-        known = [f"{s.name}/{t}" for s in selection.suites for t in s.cases]
-        raise UsageError(f"--shots-from {name}: no task of a suite that is run", hint=near(name, known))
+        sets = [f"{s.name}/{t}" for s in selection.suites for t in s.cases]
+        raise UsageError(f"--shots-from {name}: no task of a suite that is run", hint=near(name, sets))
     examples = list(suite.examples(task))
     if any(example.choices != item.choices for example in examples[:1]):
         hint = "run sets with other labels apart"
