@@ -32,11 +32,18 @@ COUNTS = {
     "Semantic sensitivity": {"Table": 4, "Figure": 5},
     "Generated text": {"Table": 3, "Figure": 0},
 }
+_BECEL, _CALM, _CALM_KOREAN = (f"studies/{name}/models" for name in ("becel", "calm", "calm_korean"))
 # models that must know something are rules: weights that know it are too large for a test
 RENAMED = {
     "hf/facebook/bart-large-mnli": "python/rules:weak",
     "hf/roberta-large-mnli": "python/rules:strong",
     "hf/microsoft/deberta-v2-xxlarge-mnli": "python/rules:strong",
+    # pictures of inconsistent answers need some: a small trained model may have none
+    f"hf/{_BECEL}/roberta-base/1/single/rte/seed0": "python/rules:unsure",
+    f"hf/{_CALM}/roberta-base/1/single/rte/seed0": "python/rules:unsure",
+    f"hf/{_CALM}/roberta-large/1/single/rte/seed0": "python/rules:shaky",
+    f"hf/{_CALM_KOREAN}/monologg-kobert/1/single/kornli/seed0": "python/rules:unsure",
+    f"hf/{_CALM_KOREAN}/monologg-koelectra-base-v3-discriminator/1/single/kornli/seed0": "python/rules:shaky",
 }
 _TWO_SIZES = {
     "bases": ["roberta-base", "roberta-large"],
@@ -48,13 +55,13 @@ _THREE_BASES = {  # ρ needs another model of the same size
 }
 _QUICK = {"seeds": 2, "limit": 6, "epochs": 2, "batch": 24, "lr": 0.003}
 _KOREAN = ["monologg/kobert", "monologg/koelectra-base-v3-discriminator"]
-# keys of the study files that the test changes; a key with an empty value is left out
+# keys of the study files that the test changes; empty values are left out, keys of tasks and settings are added
 SMALLER: Mapping[str, Mapping[str, Any]] = {
     "becel": {**_THREE_BASES, **_QUICK},
     "becel_t5": {"bases": ["t5-base"], "families": {}, "compare": [], **_QUICK, "epochs": 1, "seeds": 1},
     "becel_6k": {
         "bases": ["google/electra-base-discriminator"],
-        "settings": {"all": {}, "six_thousand": {"tasks": ["snli"], "fractions": [0.5]}},
+        "settings": {"six_thousand": {"fractions": [0.5]}},
         **_QUICK,
     },
     "calm": {**_TWO_SIZES, **_QUICK, "limit": 3},
@@ -187,12 +194,14 @@ def as_toml(value: Any) -> str:
 
 
 def smaller_study(name: str) -> str:
-    """The study of the paper with fewer bases and seeds: all else is as in the file."""
-    found = tomllib.loads((ROOT / "studies" / f"{name}.toml").read_text(encoding="utf-8"))
-    changed = {key: value for key, value in SMALLER[name].items() if value not in ({}, [])}
-    emptied = set(SMALLER[name]) - set(changed)
-    plan = {key: value for key, value in found.items() if key not in emptied} | changed
-    return "\n".join(f"{key} = {as_toml(value)}" for key, value in plan.items())
+    """The study of the paper with fewer bases, seeds and rows: all else is as in the file."""
+    plan = tomllib.loads((ROOT / "studies" / f"{name}.toml").read_text(encoding="utf-8"))
+    for key, value in SMALLER[name].items():
+        if key in ("settings", "tasks"):
+            plan[key] = {each: {**found, **value.get(each, {})} for each, found in plan[key].items()}
+        else:
+            plan[key] = value
+    return "\n".join(f"{key} = {as_toml(value)}" for key, value in plan.items() if value not in ({}, []))
 
 
 @pytest.fixture(scope="module")
@@ -313,9 +322,9 @@ def becel_taus(folder: Folder, said: Sequence[str]) -> None:
             assert {x["kind"].removesuffix("_seen") for x in lines if x["task"] == task} >= kinds
     lines = means(folder, "becel")
     mean_and_spread([x for x in lines if x["seeds"] > 1], "value")
-    for task, kinds in published.items():
-        found = {x["kind"].removesuffix("_seen") for x in lines if x["task"] == task and x["value"] is not None}
-        assert found >= kinds, task
+    assert all((x["value"] is None) == (x["groups"] == 0) for x in lines), "null only where nothing applies"
+    always = [x for x in lines if x["kind"].partition("_")[0] in ("semantic", "negational", "symmetric")]
+    assert [x for x in always if x["value"] is None] == []
     has(said[0], "boolq/negational", "tau ↓", "seeds")
 
 
@@ -521,8 +530,8 @@ def paranlu_artifacts(folder: Folder, said: Sequence[str]) -> None:
         for model in ("snli/seed0", "partial/seed0"):
             rows = [line.split() for line in said[-1].splitlines() if line.split()[:1] == [part] and model in line]
             named = {row[3]: row[4] for row in rows}
-            assert {"A_original", "A_paraphrase", "P_C", *CORRECTED} <= set(named)
-            assert all(re.fullmatch(r"[\d.]+", value) for value in named.values()), named
+            for name in ("A_original", "A_paraphrase", "P_C", *CORRECTED):
+                assert re.fullmatch(r"[\d.]+", named[name]), named
             assert model != "partial/seed0" or named["A_original"] == ("100.0" if part == "likely" else "0.0")
 
 
