@@ -47,7 +47,8 @@ class Result(Sequence[Score]):
     def is_complete(self) -> bool:
         """Whether every call has succeeded that was needed, those of judges, agreements and scorers included,
         and gave an answer that was neither cut nor refused."""
-        return not (self.missing or self.missing_verdicts or self.run.get("failures"))
+        partial = any(score.partial for score in self.scores)
+        return not (self.missing or partial or self.missing_verdicts or self.run.get("failures"))
 
     @property
     def missing_verdicts(self) -> int:

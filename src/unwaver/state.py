@@ -40,6 +40,7 @@ COUNTS = (
     "answered_wrong", "too_few",  # why fooling rates do not apply
     # groups with such an answer
     "unreadable", "empty", "tool_call", "cut_read", "cut", "refused", "failed", "not_asked", "truncated",
+    "partial",
 )  # fmt: skip
 
 # words that servers and other tools have for why a text ended, in small letters

@@ -200,6 +200,7 @@ class Score:
     base_f1: float | None = None
     empty: int = 0
     tool_call: int = 0
+    partial: int = 0  # counted, without an answer whose call failed
 
     @property
     def missing(self) -> int:

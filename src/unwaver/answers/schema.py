@@ -36,6 +36,7 @@ OPTIONAL: dict[str, Any] = {
     "sequential": pl.Boolean,  # true: how many groups were asked follows from what was answered
     "right_by": pl.String,  # how free text was judged: rouge1, contains
     "self_certified": pl.Boolean,  # true: variants count because the model that wrote them says so
+    "failed_calls": pl.Int64,  # answers of the group that were left out because their call failed
     "said": pl.String,  # the text of an unreadable answer
     "units": pl.List(pl.String),  # the original items of the group, where several groups share them
 }

@@ -176,6 +176,7 @@ log_options = section(
     option("--replicate", metavar="FIELD", help="Field that distinguishes repeats of one wording."),
     option("--filter", metavar="NAME", help="lm-eval: filter whose answers are used. [default: the first]"),
     option("--metric-key", metavar="NAME", help="Metric, scorer or column that says whether an answer is right."),
+    option("--strict", is_flag=True, help="Leave out the whole group of a failed call, not only its answer."),
     TEST,
 )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unwaver import registry
+from unwaver.catalog import LOGS
 from unwaver.engine.load import run_folder
 from unwaver.errors import UsageError
 from unwaver.logs import format_of
@@ -19,7 +20,7 @@ from unwaver.logs import format_of
 _NAMED = ("bucket", "bucket_regex", "bucket_file", "variant", "answer", "gold", "replicate", "metric_key", "task")
 _FIELDS = dict.fromkeys(_NAMED, ("lm-eval", "inspect", "helm", "promptfoo", "table"))
 # the formats that an option is for; one of an installed package may use any
-_TAKEN_BY = {**_FIELDS, "filter": ("lm-eval",)}
+_TAKEN_BY = {**_FIELDS, "filter": ("lm-eval",), "strict": tuple(LOGS)}
 _OF_RUNS = {
     "review": "a review sheet is about the variants of a run folder",
     "agree": "it compares the texts of a run folder, and a table or log is scored by the labels in it",
@@ -28,7 +29,7 @@ _OF_RUNS = {
 
 def check_answer_options(paths: Sequence[Path], format: str = "auto", **options: Any) -> None:
     """Refuse options that no path makes use of; `options` are those of unwaver.score."""
-    given = [name for name, value in options.items() if value not in (None, (), [])]
+    given = [name for name, value in options.items() if value not in (None, (), [], False)]
     if not given or not paths:
         return
     logs = [path for path in paths if run_folder([path], format) is None]

@@ -129,6 +129,11 @@ def load(
         answers, notes = read_logs([as_file(answers)], options)
     kept = {"cut": cut} if cut == "keep" else {}
     frame = complete(answers, cut or "exclude")
+    if not options.strict and (frame["status"] == "failed").any():
+        from unwaver.logs.failed import without_failed
+
+        frame, line = without_failed(frame)
+        notes = notes | ({"failed calls": [line]} if line else {})
     if domain:
         from unwaver.answers.domains import check_domains, fooled_sets, with_domains
 

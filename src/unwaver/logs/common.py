@@ -43,6 +43,7 @@ class LogOptions:
     answer: str | None = None
     gold: str | None = None
     replicate: str | None = None
+    strict: bool = False  # a failed call leaves out its whole group
     test: Any = ()  # the same model's answers on the full test set: [MODEL=]FILE, several, or TestSets
     say: Callable[[str], None] = field(default=silent, compare=False)  # what a reader of the scores must know
     named: bool = False  # whether what is said names the file already

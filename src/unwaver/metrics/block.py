@@ -72,6 +72,7 @@ class Block:
     right_by: pl.Series | None = None  # how free text was judged
     sequential: bool = False  # how many were asked follows from what was answered
     self_certified: bool = False  # variants count because the model that wrote them says so
+    partial: int = 0  # groups that were scored without an answer whose call failed
     # by "agree_<agreement>@<threshold>": in each row its values with all rows of the group, in their order
     agree: Mapping[str, pl.Series] = field(default_factory=dict)
     # by the name of a scorer: whether free text is right, one entry a row
@@ -249,6 +250,7 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,
         sequential="sequential" in frame.columns,
+        partial=_partial(frame),
         self_certified="self_certified" in frame.columns and bool(frame["self_certified"].any()),
         agree={
             name: frame[name]
@@ -298,6 +300,12 @@ def _only(frame: pl.DataFrame, column: str) -> Any:
     """What all rows have in a column, None where they differ."""
     values = frame[column].unique().to_list() if column in frame.columns else []
     return values[0] if len(values) == 1 else None
+
+
+def _partial(frame: pl.DataFrame) -> int:
+    if "failed_calls" not in frame.columns:
+        return 0
+    return frame.filter(pl.col("failed_calls") > 0)["group"].n_unique()
 
 
 def _weight(column: pl.Series, group: Codes, groups: int) -> Floats | None:

@@ -163,6 +163,7 @@ def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:
         clusters=found.clusters,
         unreadable_as="skipped" if measured.reading == "skip" else "violation",
         not_needed=int(block.not_needed.sum()),
+        partial=block.partial,
     )
     return _bounded(score, metric.any_of, block.epsilon)
 

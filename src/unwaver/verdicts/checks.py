@@ -49,6 +49,7 @@ class Check:
     # of those with an unreadable answer: it has no text, or is a call of a tool
     empty: int = 0
     tool_call: int = 0
+    partial: int = 0  # scored without an answer whose call failed; part of `missing`
 
     @property
     def case(self) -> str:

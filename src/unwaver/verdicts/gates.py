@@ -251,6 +251,9 @@ def _no_value(metric: str, block: Block) -> str:
 
 
 def _lacking(groups: int, counts: Mapping[str, int]) -> str:
+    if groups == counts.get("partial"):
+        lack = "group was" if groups == 1 else "groups were"
+        return f"{groups:,} {lack} scored without an answer whose call failed: repeat the calls"
     why = in_words(counts)  # nothing where they are missing in the baseline
     lack = "group has no answer" if groups == 1 else "groups have no answer"
     return f"{groups:,} {lack}{f' ({why})' if why else ''}: {what_to_do(counts)}"
@@ -268,7 +271,8 @@ def _counts(check: Check, block: Block, counted: int) -> Check:
         cut_read=int(block.cut_read.sum()),
         empty=int(block.empty.sum()),
         tool_call=int(block.tool_call.sum()),
-        missing=sum(missing.values()) - not_needed,
+        missing=sum(missing.values()) - not_needed + block.partial,
+        partial=block.partial,
         **missing,
         not_needed=not_needed,
         accuracy=accuracy_of(block),
