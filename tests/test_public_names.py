@@ -61,6 +61,7 @@ PARTS = [
     "free_text",
     "meter",
     "most_tokens",
+    "n_best",
     "price",
     "tell",
     "trained",

@@ -89,6 +89,8 @@ class Request:
     template: str = ""  # name and version of the prompt template
     limit: int | None = None  # the most tokens of the answer, in place of the model's own limit
     schema: str = ""  # JSON schema of the answer, where a service has structured output
+    temperature: float | None = None  # in place of the model's own
+    beams: int = 0  # the answer is the text at place `replicate` among the likeliest of so many beams
 
 
 @dataclass(frozen=True, slots=True)

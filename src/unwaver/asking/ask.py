@@ -98,7 +98,8 @@ def _key_of(model: Model) -> Callable[[Request], str]:
     def key(request: Request) -> str:
         digest = start.copy()
         texts = [getattr(request, name) for name in reads]
-        digest.update(_canonical([request.task, texts, request.choices, request.replicate]))
+        way = () if request.temperature is None and not request.beams else (request.temperature, request.beams)
+        digest.update(_canonical([request.task, texts, request.choices, request.replicate, *way]))
         return digest.hexdigest()
 
     return key

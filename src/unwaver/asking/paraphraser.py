@@ -5,12 +5,19 @@ What it writes is stored like any other answer, so running the same command agai
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence, Set
 
 from unwaver.answers.store import Store
 from unwaver.asking.ask import key_maker
 from unwaver.asking.audit import Rejected, Unfinished
+from unwaver.asking.generator import (
+    MOST_TOKENS,
+    PUBLISHED_KIND,
+    beams_of,
+    is_given,
+    temperature_of,
+    tries_for,
+)
 from unwaver.asking.panel import Panel, Respondent
 from unwaver.asking.render import Renderer
 from unwaver.asking.writing import SCHEMA, prompt_for, token_limit, why_copy, written
@@ -20,19 +27,7 @@ from unwaver.models.parts import Parts
 from unwaver.state import state_of
 from unwaver.types import Answer, Group, Model, Request
 from unwaver.variants.certifiers import certifiers_for, with_candidates
-from unwaver.variants.paraphrase import K
 from unwaver.variants.source import Rewrite
-
-TRIES = 2  # for each variant that is wanted, unless said otherwise
-
-
-def tries_of(config: Config) -> int:
-    return config.tries or TRIES * (config.k or K)
-
-
-def tries_for(model: Model, config: Config) -> int:
-    """How often the writer is asked about an item, at most."""
-    return 1 if _repeats_itself(model) else tries_of(config)
 
 
 class Written:
@@ -56,16 +51,30 @@ class Written:
         words = self._renderer.words(groups)
         reads = [self._panel.reads(tested, self._store, words)[0] for tested in self._panel.tested_or_none]
         wanted: dict[str, str] = {}
+        further: set[str] = set()
         for group in groups:
             if group.id in awaiting and unfinished(group, reads):
-                asked = request(group, self._renderer.modified(group), attempt, self._config, self._writer.model)
-                wanted[group.id] = key = self._key_of(asked)
-                self._writer.plan.requests[key] = asked
-                self._writer.plan.groups.append([key])
-        if not wanted or not put(self._writer, set(wanted.values())):
+                wanted[group.id], *others = self._planned(group, attempt)
+                further.update(others)
+        if not wanted or not put(self._writer, {*wanted.values(), *further}):
             return None
         answers = self._store.answers(wanted.values())
         return [self._grown(g, answers.get(wanted[g.id]), attempt) if g.id in wanted else g for g in groups]
+
+    def _planned(self, group: Group, attempt: int) -> list[str]:
+        """The key of the request for this candidate; where one search gives all of them, then those of the
+        others, so that it is done once."""
+        field, model, plan = self._renderer.modified(group), self._writer.model, self._writer.plan
+        last = self.tries if beams_of(model, self._config) else attempt + 1
+        asked = {
+            self._key_of(each): each
+            for n in range(attempt, last)
+            for each in [request(group, field, n, self._config, model)]
+        }
+        if next(iter(asked)) not in plan.requests:
+            plan.requests.update(asked)
+            plan.groups.append(list(asked))
+        return list(asked)
 
     def _grown(self, group: Group, answer: Answer | None, attempt: int) -> Group:
         field = self._renderer.modified(group)
@@ -84,19 +93,14 @@ class Written:
         return f"{failed:,} calls of the writer failed" if failed else None
 
 
-def _repeats_itself(model: Model) -> bool:
-    """Whether asking for another paraphrase is a waste: nothing is drawn, on this machine or by a server. Of a
-    function that is assumed, too: most do not look at the number of the try."""
-    return model.deterministic or model.method == "python" or model.settings.get("temperature") == 0
-
-
 def request(group: Group, field: str, attempt: int, config: Config, model: Model) -> Request:
     """What the writer is asked about the original of a group, for the nth time; its other fields are the
     context."""
     fields = group.items[0].fields
     text, prompt = fields[field], prompt_for(config, group.kind)
     context = {name: value for name, value in fields.items() if name != field}
-    limit = None if _has_limit(config) else token_limit(text, server=Parts(model).concurrency is not None)
+    server = Parts(model).concurrency is not None  # a model behind it may think before it writes
+    limit = MOST_TOKENS if group.kind == PUBLISHED_KIND and not server else token_limit(text, server=server)
     return Request(
         "paraphrase",
         (),
@@ -105,15 +109,10 @@ def request(group: Group, field: str, attempt: int, config: Config, model: Model
         (),
         replicate=attempt,
         template=prompt.name,
-        limit=limit,
+        limit=None if is_given(config, "max_tokens") else limit,
         schema=SCHEMA,
-    )
-
-
-def _has_limit(config: Config) -> bool:
-    """Whether the user said how long the writer may write."""
-    return (
-        "max_tokens" in config.writer_args or re.search(r'[,{"]max_tokens"?[=:]', config.writer or "") is not None
+        temperature=temperature_of(model, config, group.kind, attempt),
+        beams=beams_of(model, config),
     )
 
 

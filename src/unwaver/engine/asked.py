@@ -72,16 +72,14 @@ class _Rounds:
             return respondent.put(self._asker, keys, progress)
 
     def _write(self, writer: Respondent) -> None:
-        from unwaver.asking.paraphraser import Written, tries_of
+        from unwaver.asking.generator import said
+        from unwaver.asking.paraphraser import Written
 
         prepared, spent = self._prepared, self._asker.spent
         written = Written(writer, prepared.config, prepared.panel, prepared.renderer, self._asker.store)
         self.unfinished = written.unfinished
-        if written.tries < tries_of(prepared.config):
-            prepared.console.say(
-                f"{writer.model.name} is deterministic: unwaver asks it once per item. "
-                "To get different paraphrases, add --writer-arg temperature=0.6"
-            )
+        if line := said(writer.model, prepared.config, {group.kind for group in self.groups}):
+            prepared.console.say(line)
         awaiting = {group.id for group in self.groups if len(group.items) == 1 and group.items[0].role != "test"}
         for attempt in range(written.tries):
             grown = written.round(attempt, self.groups, awaiting, self._put)

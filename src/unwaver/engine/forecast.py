@@ -432,7 +432,8 @@ def _exact(role: str, name: str, model: Model, requests: Mapping[str, Request]) 
 def _written(prepared: Prepared, found: list[Party]) -> list[Group]:
     """Add what a writer is asked, and what its paraphrases ask of others, to the parties: all tries, each as long
     as it can be. Gives the groups with these paraphrases."""
-    from unwaver.asking.paraphraser import request, tries_for
+    from unwaver.asking.generator import tries_for
+    from unwaver.asking.paraphraser import request
 
     assert prepared.writer is not None
     model, tries = prepared.writer.model, tries_for(prepared.writer.model, prepared.config)

@@ -72,9 +72,11 @@ class Prepared:
     @property
     def writing(self) -> dict[str, Any]:
         """What run.json says of how the writer is asked."""
-        from unwaver.asking.writing import recorded
+        from unwaver.asking import generator, writing
 
-        return recorded(self.config, self.groups)
+        assert self.writer is not None
+        made = generator.recorded(self.writer.model, self.config, self.groups)
+        return {**writing.recorded(self.config, self.groups), **made}
 
     @cached_property
     def budget(self) -> Budget:

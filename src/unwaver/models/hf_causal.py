@@ -52,6 +52,7 @@ class CausalLM:
     options: Options
     free_text: CausalLM | None = None  # who answers where there are no choices, with the same weights
     reads: tuple[str, ...] = ("prompt", "words")
+    n_best = True  # see unwaver.models.parts
     settings: Mapping[str, object] = field(init=False)
     method: str = field(init=False)
     decoding: str = field(init=False)

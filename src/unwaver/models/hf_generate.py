@@ -44,6 +44,7 @@ class TextGenerator:
     def __init__(self, torch: Any, model: Any, tokenizer: Any, options: Options, budget: int):
         self.torch, self.model, self.tokenizer = torch, model, tokenizer
         self.options, self.budget = options, budget
+        self.returned = 1  # texts of a prompt, where all the likeliest of several beams are wanted
         self.stops = stop_strings(options.stop)
         self.pad, self.ends = padding_id(tokenizer), end_ids(model, tokenizer)
         by_rows = not model.config.is_encoder_decoder and options.num_beams == 1
@@ -52,22 +53,35 @@ class TextGenerator:
     def answers(
         self, requests: Sequence[Request], prompts: Sequence[Path], truncated: Sequence[bool]
     ) -> Iterator[Batch]:
-        for limit, where in self._by_limit(requests, prompts).items():
+        for (limit, temperature, beams), where in self._by_way(requests, prompts).items():
             writer = copy(self)
-            writer.options = replace(self.options, max_tokens=limit)
             chosen = [requests[i] for i in where], [prompts[i] for i in where], [truncated[i] for i in where]
-            for batch in writer._answers(*chosen):
+            if beams:
+                from unwaver.models.n_best import n_best
+
+                most = max(beams, self.options.num_beams)
+                writer.options = replace(self.options, max_tokens=limit, temperature=0.0, num_beams=most)
+                writer.returned = beams
+                batches = n_best(writer, *chosen)
+            else:
+                writer.options = replace(self.options, max_tokens=limit, temperature=temperature)
+                batches = writer._answers(*chosen)
+            for batch in batches:
                 yield [(where[k], answer) for k, answer in batch]
 
-    def _by_limit(self, requests: Sequence[Request], prompts: Sequence[Path]) -> dict[int, list[int]]:
-        """The places of the requests by the most tokens of their answers: {64: [0, 1, 2]}."""
+    def _by_way(
+        self, requests: Sequence[Request], prompts: Sequence[Path]
+    ) -> dict[tuple[int, float, int], list[int]]:
+        """The places of the requests by the most tokens of their answers, temperature and number of beams:
+        {(64, 0.6, 0): [0, 1, 2]}."""
         window = self.reader.window if self.reader else 0
-        found: dict[int, list[int]] = {}
+        found: dict[tuple[int, float, int], list[int]] = {}
         for place, (request, prompt) in enumerate(zip(requests, prompts, strict=True)):
             limit = self.options.max_tokens if request.limit is None else request.limit
             if window and limit > self.options.max_tokens:
                 limit = max(self.options.max_tokens, min(limit, window - len(prompt)))
-            found.setdefault(limit, []).append(place)
+            heat = self.options.temperature if request.temperature is None else request.temperature
+            found.setdefault((limit, heat, request.beams), []).append(place)
         return found
 
     def _answers(
@@ -75,18 +89,11 @@ class TextGenerator:
     ) -> Iterator[Batch]:
         draws = [draw_name(self.options.seed, r.replicate, r.prompt) for r in requests]
         for batch in self.write(prompts, draws):
-            yield [
-                (
-                    i,
-                    Answer(
-                        text=written.text,
-                        usage=(len(prompts[i]), written.tokens),
-                        finish=written.finish,
-                        truncated=truncated[i],
-                    ),
-                )
-                for i, written in batch
-            ]
+            yield [(i, self.answer(written, prompts[i], truncated[i])) for i, written in batch]
+
+    def answer(self, written: Generated, prompt: Path, truncated: bool) -> Answer:
+        usage = (len(prompt), written.tokens)
+        return Answer(text=written.text, usage=usage, finish=written.finish, truncated=truncated)
 
     def write(self, prompts: Sequence[Path], draws: Sequence[str]) -> Iterator[list[tuple[int, Generated]]]:
         """Batches of (index of the prompt, text), in the order in which they are done.
@@ -99,7 +106,7 @@ class TextGenerator:
         sizes = [(len(prompts[i]) + self.options.max_tokens) * self.options.num_beams for i in apart]
         for batch in length_batches(sizes, self.budget, MOST_ROWS):
             chosen = [apart[k] for k in batch]
-            yield list(zip(chosen, self._whole(prompts, draws, chosen), strict=True))
+            yield list(zip(chosen, self.whole(prompts, draws, chosen), strict=True))
         together = [i for i, p in enumerate(prompts) if len(p) <= longest]
         for rows in row_batches(prompts, together, self.options.max_tokens, self.budget, window):
             chosen = [i for i, _ in rows]
@@ -161,8 +168,9 @@ class TextGenerator:
         drawn = self.options.temperature > 0
         return Sampler(self.torch, draws, self.options.temperature, self.options.top_p) if drawn else None
 
-    def _whole(self, prompts: Sequence[Path], draws: Sequence[str], chosen: Sequence[int]) -> list[Generated]:
-        """One batch by transformers, padded on the left for causal models and on the right for encoders."""
+    def whole(self, prompts: Sequence[Path], draws: Sequence[str], chosen: Sequence[int]) -> list[Generated]:
+        """One batch by transformers, padded on the left for causal models and on the right for encoders; of each
+        prompt `returned` texts."""
         from transformers import LogitsProcessorList, StoppingCriteriaList
 
         width = max(len(prompts[i]) for i in chosen)
@@ -201,6 +209,7 @@ class TextGenerator:
             max_new_tokens=self.options.max_tokens,
             do_sample=False,
             num_beams=self.options.num_beams,
+            num_return_sequences=self.returned,
             length_penalty=1.0,
             early_stopping=False,
             repetition_penalty=1.0,

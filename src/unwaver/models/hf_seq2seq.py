@@ -46,6 +46,7 @@ class TextToText:
     free_text: TextToText | None = None  # who answers where there are no choices, with the same weights
     reads: tuple[str, ...] = ("prompt", "words")
     form: str = ""
+    n_best = True  # see unwaver.models.parts
     settings: Mapping[str, object] = field(init=False)
     method: str = field(init=False)
     decoding: str = field(init=False)

@@ -16,10 +16,12 @@ _ABOUT_SCHEMA = re.compile(r"response.?format|json.?schema|structured|\bschema\b
 
 
 def shaped(body: dict[str, object], request: Request, *, plain: bool, thoughts: int = 0) -> dict[str, object]:
-    """The body with the limit of the request, and room for thoughts before it, in place of the model's; and with
-    its schema unless `plain`."""
+    """The body with the limit of the request, and room for thoughts before it, and its temperature in place of the
+    model's; and with its schema unless `plain`."""
     if request.limit is not None:
         body |= {name: request.limit + thoughts for name in LIMITS if name in body}
+    if request.temperature is not None and "temperature" in body:
+        body["temperature"] = request.temperature
     if request.schema and not plain and "response_format" not in body:
         schema = {"name": request.task or "answer", "strict": True, "schema": json.loads(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -92,6 +92,11 @@ class Parts:
         return getattr(self._model, "decoding", "")
 
     @property
+    def n_best(self) -> bool:
+        """Whether a request can ask for one of the likeliest texts of several beams (`Request.beams`)."""
+        return bool(getattr(self._model, "n_best", False))
+
+    @property
     def dialect(self) -> Dialect | None:
         """What the server behind the model does not take; only services have it."""
         return getattr(self._model, "dialect", None)
