@@ -195,17 +195,18 @@ DECODINGS: Section = {
 }
 
 # families of metrics that are about some groups only: by what is expected of a group or by its kind, or about free
-# text. All others are tried on every group
+# text, or repeats. All others are tried on every group
 ABOUT_ONLY: dict[str, tuple[str, ...]] = {
     "violation": ("same", "different", "implied"),
     "confidence": ("same", "different", "implied"),
     "base_split": ("base",),
     "input_format": ("reverse", "signal"),
-    "paraphrastic": ("bucket",),
-    "components": ("bucket",),
+    "paraphrastic": ("bucket", "free text"),
+    "components": ("bucket", "free text"),
     "bucket": ("bucket",),
     "fooling": ("fooling",),
     "pairwise": ("free text",),
+    "wording": ("repeats",),
 }
 METRICS: Section = {
     "violation": ("unwaver.metrics.violation:metrics", "tau, tau_…: share of groups that break their relation"),
@@ -215,7 +216,7 @@ METRICS: Section = {
     ),
     "paraphrastic": (
         "unwaver.metrics.paraphrastic:metrics",
-        "P_C, VAP, PVAP, A_…: paraphrastic consistency of buckets, raw and corrected",
+        "P_C, VAP, PVAP, A_…: paraphrastic consistency of buckets and free text, raw and corrected",
     ),
     "components": (
         "unwaver.metrics.components:metrics",
@@ -232,6 +233,10 @@ METRICS: Section = {
     "pairwise": (
         "unwaver.metrics.pairwise:metrics",
         "Cons_…: how far generated answers agree, by any notion of agreement",
+    ),
+    "wording": (
+        "unwaver.metrics.wording:metrics",
+        "wording_share, Cons_…_gap: with repeats, wording noise beside sampling noise",
     ),
     "accuracy": ("unwaver.metrics.accuracy:metrics", "accuracy, accuracy_variants"),
     "confidence": (

@@ -45,7 +45,7 @@ def test_unbiased_on_unequal_buckets(wording_noise: float) -> None:
     assert found["var_item"].value == pytest.approx(item, abs=0.0015)
     assert found["var_wording"].value == pytest.approx(wording, abs=0.0015)
     assert found["var_replicate"].value == pytest.approx(replicate, abs=0.0015)
-    assert found["wording_share"].value == pytest.approx(wording / 0.25, abs=0.006)
+    assert found["var_wording_share"].value == pytest.approx(wording / 0.25, abs=0.006)
     assert found["P_C_repeats"].value == pytest.approx(1 - 2 * replicate, abs=0.003)
 
 

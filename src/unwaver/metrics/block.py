@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unwaver.errors import DataError
 from unwaver.state import MISSING, UNREADABLE
-from unwaver.stats import Floats, Reduce
+from unwaver.stats import Estimate, Floats, Reduce
 
 Bools = NDArray[np.bool_]
 Codes = NDArray[np.int64]
@@ -169,7 +169,8 @@ class Metric:
     `any_of`: the share of groups where any of so many variants breaks the relation; it gets bounds where wrong
     variants may be among them. `by_weight` stands for a value that is no function of sums: it gets a row of
     weights, one a group, for each draw. `each` makes of `values` those whose mean the metric is, where `reduce` is
-    not the mean itself but does the same to the mean: such a metric can be asked for with --until. `better` is the
+    not the mean itself but does the same to the mean: such a metric can be asked for with --until. `estimate` is
+    what gives value and interval instead of unwaver.stats: estimate(values, units, seed, level). `better` is the
     declaration's (unwaver.Meaning) where it has one.
     """
 
@@ -185,6 +186,7 @@ class Metric:
     any_of: int = 0
     by_weight: Reduce | None = None
     each: Reduce | None = None
+    estimate: Callable[[Floats, Codes, int, float], Estimate] | None = None
 
 
 def block_of(frame: pl.DataFrame) -> Block:

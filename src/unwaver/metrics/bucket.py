@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from unwaver.meaning import Context, Meaning, Phrase, if_measured
+from unwaver.meaning import Context, Meaning, Named, Phrase, if_measured
 from unwaver.metrics import agreed, charts
 from unwaver.metrics.block import Block, Codes, Metric
 from unwaver.metrics.papers import GENERATION
@@ -105,6 +105,11 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
 # --- what they mean ---------------------------------------------------------------------------------------------
 
 
+def _leads(score: Named, block: Sequence[Named]) -> bool:
+    """Of an original and its variants the leading number is tau, also where repeats give this one."""
+    return if_measured(score, block) and all(s.metric != "tau_conditioned" for s in block)
+
+
 def _beside(context: Context) -> Iterator[str]:
     if context.value("Cons_lex_repeat") is not None:
         yield "Cons_lex_repeat"
@@ -122,7 +127,7 @@ MEANINGS = (
         paper=GENERATION,
         docs="docs/methods.md#metrics",
         leads=60,
-        leads_if=if_measured,
+        leads_if=_leads,
         beside=("Cons_lex_repeat",),
         choose=_beside,
         figures=figures,
@@ -138,7 +143,7 @@ MEANINGS = (
         paper=f"{GENERATION}; among repeats: unwaver",
         docs="docs/methods.md#metrics",
         leads=70,
-        leads_if=if_measured,
+        leads_if=_leads,
         verdict=Phrase("pair of repeats", "pairs of repeats", "gets different answers", "get different answers"),
     ),
 )

@@ -5,7 +5,7 @@ A model that samples answers one wording now right, now wrong. That noise is in 
     var_item        between problems
     var_wording     between the wordings of a problem, above what repeats of one wording vary
     var_replicate   between repeats of one wording
-    wording_share   var_wording / (var_item + var_wording + var_replicate)
+    var_wording_share  var_wording / (var_item + var_wording + var_replicate)
     P_C_repeats     1 − 2·var_replicate: two repeats of one wording are both right or both wrong
 
 Method of moments, every problem with the same weight and every wording of a problem too, so that unequal numbers
@@ -23,18 +23,19 @@ import numpy as np
 from unwaver.meaning import Meaning, Phrase
 from unwaver.metrics import charts
 from unwaver.metrics.block import Block, Metric
+from unwaver.metrics.paraphrastic import has_paraphrases
 from unwaver.stats import Floats, mean
 from unwaver.types import Figure, Score
 
 
 def metrics(block: Block) -> Iterator[Metric]:
-    if block.expect != "bucket" or block.trials == block.groups:
+    if not has_paraphrases(block) or block.trials == block.groups:
         return
     yield Metric("P_C_repeats", lambda b: _parts(b)[:, 0], reduce=lambda sums: 1 - 2 * mean(sums))
     yield Metric("var_item", _parts, reduce=_var_item, share=False)
     yield Metric("var_wording", _parts, reduce=_var_wording, share=False)
     yield Metric("var_replicate", lambda b: _parts(b)[:, 0], share=False)
-    yield Metric("wording_share", _parts, reduce=_wording_share, share=False)
+    yield Metric("var_wording_share", _parts, reduce=_wording_share, share=False)
 
 
 @lru_cache(maxsize=1)
@@ -139,7 +140,7 @@ MEANINGS = (
         docs="docs/methods.md#metrics",
     ),
     Meaning(
-        "wording_share",
+        "var_wording_share",
         title="share of variance due to wording",
         says="Share of the variance of right and wrong that is due to wording, sampling noise taken apart.",
         formula="var_wording / (var_item + var_wording + var_replicate)",

@@ -44,10 +44,10 @@ def metrics(block: Block) -> Iterator[Metric]:
     for notion in found.values():
         name, threshold = notion.name, notion.threshold
         better: Literal["low", "high"] = "low" if notion.low else "high"
-        yield Metric(f"Cons_{name}", partial(_mean, name=name, chosen=of_wordings), better)
+        yield Metric(f"Cons_{name}", partial(mean_agreement, name=name), better)
         yield Metric(f"Cons_{name}@{threshold:g}", partial(_share, name=name, t=threshold), better)
         if block.trials > block.groups:
-            yield Metric(f"Cons_{name}_repeat", partial(_mean, name=name, chosen=_repeats), better)
+            yield Metric(f"Cons_{name}_repeat", partial(repeated_agreement, name=name), better)
         if QUESTIONS + notion.column in block.agree:
             of_questions = partial(_mean, name=name, chosen=_questions, of=QUESTIONS)
             yield Metric(f"Cons_{name}_questions", of_questions, better)
@@ -100,6 +100,11 @@ def _mean(block: Block, name: str, chosen: Chosen, of: str = ANSWERS) -> Floats:
 def mean_agreement(block: Block, name: str) -> Floats:
     """Per group, over pairs of answers to distinct wordings."""
     return _mean(block, name, of_wordings)
+
+
+def repeated_agreement(block: Block, name: str) -> Floats:
+    """Per group, over pairs of answers to one wording."""
+    return _mean(block, name, _repeats)
 
 
 def _share(block: Block, name: str, t: float) -> Floats:

@@ -39,7 +39,7 @@ PUBLISHED = "paranlu"
 
 
 def metrics(block: Block) -> Iterator[Metric]:
-    if block.expect != "bucket":
+    if not has_paraphrases(block):
         return
     yield Metric("P_C", within, reduce=_consistency, each=_one_minus_two)
     yield Metric("P_C_pairs", within_pairs, reduce=_consistency, each=_one_minus_two)
@@ -55,6 +55,13 @@ def metrics(block: Block) -> Iterator[Metric]:
         yield Metric("A_test", theta, of_test=True)
     if block.weight is not None:
         yield from _corrected(block)
+
+
+def has_paraphrases(block: Block) -> bool:
+    """Buckets, and free text with known right answers: there the variants of a question are its paraphrases."""
+    if block.expect == "same" and block.is_free_text:
+        return not bool(np.isnan(block.right).all())
+    return block.expect == "bucket"
 
 
 def theta(block: Block) -> Floats:

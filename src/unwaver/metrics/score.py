@@ -87,9 +87,12 @@ class Measured:
 
     def estimate(self, seed: int = 0, level: float = LEVEL) -> Estimate:
         m, block = self.metric, self.block
-        found = estimate(
-            self.values, block.units, m.reduce, share=m.share, seed=seed, by_weight=m.by_weight, level=level
-        )
+        if m.estimate is not None:
+            found = m.estimate(self.values, block.units, seed, level)
+        else:
+            found = estimate(
+                self.values, block.units, m.reduce, share=m.share, seed=seed, by_weight=m.by_weight, level=level
+            )
         if m.known:
             return replace(found, low=None, high=None, interval=None)
         if block.sequential:
@@ -118,6 +121,8 @@ def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
 def _metrics(block: Block) -> Iterator[Metric]:
     kind = block.kind.partition("_")[0]  # items of a base split are in no relation
     about = {kind, *(() if kind == BASE else (block.expect,)), *(("free text",) if block.is_free_text else ())}
+    if block.trials > block.groups:
+        about.add("repeats")
     for name in registry.names("metrics"):
         if about.isdisjoint(ABOUT_ONLY.get(name, about)):
             continue

@@ -97,9 +97,10 @@ def _about_groups_not_asked(result: Result, leading: Sequence[Score]) -> list[st
 def _about_free_text(result: Result) -> list[str]:
     if not result.run.get("agreements") and not any(s.metric.startswith("Cons_") for s in result.scores):
         return []
+    from unwaver.metrics.noise import how_to_measure
     from unwaver.reports.notion import about_agreements, lines
 
-    return [*lines(result), *about_agreements(result)]
+    return [*lines(result), *how_to_measure(result.blocks(), result.run), *about_agreements(result)]
 
 
 def _about_variants(result: Result) -> list[str]:

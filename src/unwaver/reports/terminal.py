@@ -60,7 +60,9 @@ def _companions(result: Result, leading: Score) -> list[Score]:
     meaning = leading_meaning(leading, context.block)
     if meaning is None:
         return []
-    names = meaning.beside if meaning.choose is None else meaning.choose(context)
+    names = [*(meaning.beside if meaning.choose is None else meaning.choose(context))]
+    if context.beside("wording_share") is not None and not any(name.endswith("_gap") for name in names):
+        names += ["Cons_lex", "Cons_lex_repeat", "Cons_lex_gap", "wording_share"]  # with repeats, of any relation
     found = [context.beside(name) for name in dict.fromkeys(names) if name != leading.metric]
     return [s for s in found if s is not None]
 

@@ -92,7 +92,7 @@ def estimate(
         return _by_items(rows, units, reduce or mean, share, seed, level)
     sizes = np.bincount(units)
     clusters = int(np.count_nonzero(sizes))
-    if reduce is None and clusters == n and zeros_and_ones(table[:, 0]):
+    if share and reduce is None and clusters == n and zeros_and_ones(table[:, 0]):
         hits = int(table[:, 0].sum())
         return Estimate(hits / n, *binomial(hits, n, level), clusters, "exact")
     sums = sums_by(units, len(sizes), rows)[sizes > 0]

@@ -74,11 +74,12 @@ def difference(
     share: bool = True,
     seed: int = 0,
     level: float = LEVEL,
+    tested: bool = True,
 ) -> Difference | None:
     """`first` and `second` have a value (or a row of statistics) for each group, NaN where it does not apply;
     `units` are the clusters or the items of the groups (see unwaver.stats.units).
 
-    [0, 0, 1], [1, 0, 1] -> 1/3, p = 1. None where no group is left.
+    [0, 0, 1], [1, 0, 1] -> 1/3, p = 1. None where no group is left. Without `tested` p is NaN.
     """
     one, other = (values[:, None] if values.ndim == 1 else values for values in (first, second))
     both = ~np.isnan(one).any(axis=1) & ~np.isnan(other).any(axis=1)
@@ -101,7 +102,9 @@ def difference(
     clusters = int(unit.max()) + 1
     a, b = (sums_by(unit, clusters, part) for part in rows)
     exact = reduce is None and clusters == n and zeros_and_ones(one[:, 0]) and zeros_and_ones(other[:, 0])
-    if exact:
+    if not tested:
+        p, test = np.nan, ""
+    elif exact:
         p, test = mcnemar(int((one < other).sum()), int((one > other).sum())), "mcnemar"
     else:
         p, test = permutation(a, b, function, seed), "permutation"

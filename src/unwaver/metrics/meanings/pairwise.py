@@ -93,16 +93,18 @@ def _of_free_text(score: Named, block: Sequence[Named]) -> bool:
 
 
 def _beside(context: Context) -> Iterator[str]:
-    """Beside tau every agreement: its mean, its share at the threshold where that is another number, its repeats,
-    and the questions with --compare-questions; then how many answers are alike, and how many are right."""
+    """Beside tau every agreement: its mean, its share at the threshold where that is another number, its repeats
+    and the gap to them, and the questions with --compare-questions; then how many answers are alike, and how many
+    are right."""
     for mean in means_of(context.block):
         yield mean.metric
         shares = (s for s in context.block if s.metric.startswith(f"{mean.metric}@"))
         yield from (s.metric for s in shares if s.value != mean.value)
-        yield f"{mean.metric}_repeat"
+        yield from (f"{mean.metric}_repeat", f"{mean.metric}_gap")
         if context.run.get("config", {}).get("compare_questions"):
             yield f"{mean.metric}_questions"
-    yield "majority_share"
+    yield from ("wording_share", "majority_share")
+    yield from (name for name in ("P_C", "P_C_pairs") if context.value(name) is not None)
     names = (s.metric for s in context.block)
     yield from (name for name in names if name.startswith("accuracy_") and name != "accuracy_variants")
 
@@ -149,7 +151,13 @@ _FAMILY = (
         leads=20,
         leads_if=_of_free_text,
         led_by="tau",
-        beside=("Cons_<agreement>@<t>", "Cons_<agreement>_repeat", "majority_share", "accuracy_<scorer>"),
+        beside=(
+            "Cons_<agreement>@<t>",
+            "Cons_<agreement>_repeat",
+            "wording_share",
+            "majority_share",
+            "accuracy_<scorer>",
+        ),
         choose=_beside,
         without_gold=("accuracy",),
         figures=figures,
