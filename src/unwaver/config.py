@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -52,6 +52,8 @@ class Config:
     corrected: bool = False
     source: str | None = None  # of paraphrases in paranlu: human, automatic
     bank: str | None = None
+    signs: tuple[str, ...] = ()  # of CALM's kind signal
+    min_score: float | None = None  # of paraphrases in truthfulqa
     shots_from: tuple[str, ...] = ()
     task: str | None = None
     kind: str | None = None
@@ -73,6 +75,7 @@ class Config:
     agree: tuple[str, ...] = ()
     scorers: tuple[str, ...] = ()
     compare_questions: bool = False
+    theta: tuple[float, ...] = ()  # of C_S@θ
     # when it stops
     until: str | None = None
     alpha: float = 0.05
@@ -90,7 +93,7 @@ class Config:
     PLACE = (
         *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot", "cut", "yes"],
         *["unreadable", "fetch", "base_accuracy", "corrected", "agree", "scorers"],
-        *["compare_questions", "read", "until", "alpha", "domain"],
+        *["compare_questions", "theta", "read", "until", "alpha", "domain"],
     )
 
     def __post_init__(self) -> None:
@@ -106,8 +109,9 @@ class Config:
     def id(self) -> str:
         """A hash of what decides the answers: the same command finds the same folder and goes on there."""
         settings = {k: v for k, v in asdict(self).items() if k not in self.PLACE}
-        for later in ("source", "bank", "shots_from"):  # folders of earlier versions keep their ids
-            if not settings[later]:
+        # folders of earlier versions keep their ids
+        for later in ("source", "bank", "signs", "min_score", "shots_from"):
+            if settings[later] in (None, (), []):
                 del settings[later]
         if len(self.review) < 2:
             settings["review"] = self.review[0] if self.review else None
@@ -186,6 +190,7 @@ def _check_numbers(c: Config) -> None:
         value = getattr(c, name)
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise UsageError(f"--{name.replace('_', '-')} is {value}, expected 0 or more", hint="leave it out")
+    check_theta(c.theta)
     if c.epsilon is not None and not 0 <= c.epsilon < 1:
         raise UsageError(f"--epsilon is {c.epsilon}, expected a share from 0 to below 1", hint="leave it out")
     if not 0 < c.alpha < 0.5:
@@ -194,6 +199,12 @@ def _check_numbers(c: Config) -> None:
         )
     if c.replicates < 1 or c.shots < 0:
         raise UsageError("--replicates is at least 1 and --shots at least 0", hint="leave them out")
+
+
+def check_theta(given: Iterable[float]) -> None:
+    for theta in given:
+        if not 0 < theta <= 1:
+            raise UsageError(f"--theta is {theta:g}, expected a share above 0 and up to 1", hint="leave it out")
 
 
 def named_models(c: Config) -> dict[str, list[str]]:

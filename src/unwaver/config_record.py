@@ -64,6 +64,7 @@ def _is_number(value: object) -> bool:
 # what a run.json may hold for each type of a Config field
 _TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "tuple[str, ...]": ("a list of texts", _is_texts),
+    "tuple[float, ...]": ("a list of numbers", lambda v: isinstance(v, list) and all(map(_is_number, v))),
     "Mapping[str, str]": ("texts by name", _is_text_map),
     "int": ("a whole number", _is_whole),
     "int | None": ("a whole number", _is_whole),
@@ -99,6 +100,7 @@ _OPTIONS = {
     "columns": "--column",
     "judges": "--judge",
     "scorers": "--scorer",
+    "signs": "--sign",
 }
 
 

@@ -182,11 +182,13 @@ def test_the_consistency_of_a_run_as_people_would_see_it(unwaver: Any, tmp_path:
     A run where a share s of the pairs agrees has (s + 3/4 - 1) / (3/4 + 3/4 - 1)."""
     judged = [
         {"question": f"q{n}", "a": "x y", "b": "x z" if agree else "u v", "label": same}
-        for n, (agree, same) in enumerate([(1, 1), (1, 1), (1, 1), (0, 1), (1, 0), (0, 0), (0, 0), (0, 0)])
+        for n, (agree, same) in enumerate(20 * [(1, 1), (1, 1), (1, 1), (0, 1), (1, 0), (0, 0), (0, 0), (0, 0)])
     ]
     path = written(tmp_path / "pairs.jsonl", judged)
     asked = [
-        {"items": [{"text": f"{name} {n}?"} for n in range(2)]} for name in ("one", "two", "three", "four", "five")
+        {"items": [{"text": f"{name} {n}? {again}"} for n in range(2)]}
+        for name in ("one", "two", "three", "four", "five")
+        for again in range(6)
     ]
     written(tmp_path / "own.jsonl", asked)
     (tmp_path / "said.py").write_text(
@@ -205,13 +207,20 @@ def test_the_consistency_of_a_run_as_people_would_see_it(unwaver: Any, tmp_path:
     assert line["seen"] == pytest.approx(0.6)
     assert line["corrected"] == pytest.approx((0.6 + 0.75 - 1) / 0.5)
     assert line["low"] <= line["corrected"] <= line["high"]
-    assert (line["questions"], line["judged_pairs"]) == (5, 8)
+    assert (line["questions"], line["judged_pairs"]) == (30, 160)
+    assert (line["reason"], line["warning"]) == ("", "")
     useless = [{**row, "label": 1 - row["label"]} for row in judged]
     done = unwaver(
         "agreement", "validate", "--pairs", written(tmp_path / "u.jsonl", useless), "--agree", "rouge1",
         "--run", "run", "--json",
     )  # fmt: skip
-    assert json.loads(done.stdout)["corrected"][0]["corrected"] is None
+    [line] = json.loads(done.stdout)["corrected"]
+    assert line["corrected"] is None
+    assert "sensitivity + specificity is 50.0 %" in line["reason"]
+    few = unwaver(
+        "agreement", "validate", "--pairs", written(tmp_path / "f.jsonl", judged[:8]), "--agree", "rouge1", "--run", "run"
+    )  # fmt: skip
+    assert "own/own/semantic, rouge1: its interval is" in few.stdout.replace("\n", " ")
     done = unwaver("agreement", "validate", "--pairs", path, "--agree", "exact", "--run", "run")
     assert done.returncode == 2
     assert "none of these agreements was used in the run" in done.stderr

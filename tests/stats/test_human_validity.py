@@ -217,7 +217,7 @@ def test_correction_undoes_what_errors_do(true: float, sensitivity: float, speci
 
 
 def judged(
-    same_same: int, same_different: int, different_same: int, different_different: int
+    same_same: int = 0, same_different: int = 0, different_same: int = 0, different_different: int = 0
 ) -> tuple[list[bool], list[bool]]:
     cells = [(True, True)] * same_same + [(True, False)] * same_different
     cells += [(False, True)] * different_same + [(False, False)] * different_different
@@ -226,21 +226,21 @@ def judged(
 
 def test_corrected_consistency() -> None:
     says, people = judged(90, 20, 10, 80)  # sensitivity 0.9, specificity 0.8
-    shares = [0.5, None, 0.6, 0.4, 0.5]
-    found = corrected(shares, range(5), says, people, range(200))
+    shares = [0.5, None, 0.6, 0.4, 0.5, 0.5]
+    found = corrected(shares, range(6), says, people, range(200))
     assert found.value == pytest.approx(rogan_gladen(0.5, 0.9, 0.8))
-    assert (found.clusters, found.interval) == (4, "bootstrap")
+    assert (found.clusters, found.interval, found.reason, found.warning) == (5, "bootstrap", "", "")
     assert found.low is not None
     assert found.high is not None
     assert found.low < found.value < found.high  # type: ignore[operator]
-    assert found == corrected(shares, range(5), says, people, range(200))
+    assert found == corrected(shares, range(6), says, people, range(200))
 
 
 def test_identical_texts_are_not_corrected() -> None:
     says, people = judged(90, 20, 10, 80)
-    found = corrected([0.75, 0.75], range(2), says, people, range(200), identical=[0.5, 0.5])
+    found = corrected([0.75] * 5, range(5), says, people, range(200), identical=[0.5] * 5)
     assert found.value == pytest.approx(0.5 + 0.5 * 0.3 / 0.7)  # of the other half, half was seen to agree
-    assert corrected([1.0, 1.0], range(2), says, people, range(200), identical=[1.0, 1.0]).value == 1.0
+    assert corrected([1.0] * 5, range(5), says, people, range(200), identical=[1.0] * 5).value == 1.0
 
 
 def test_a_function_that_tells_nothing_corrects_nothing() -> None:
@@ -249,8 +249,49 @@ def test_a_function_that_tells_nothing_corrects_nothing() -> None:
     assert corrected([0.5, 0.6], range(2), [True], [True], [0]).value is None  # specificity is not known
     assert corrected([], [], says, people, range(20)).value is None
     assert corrected([None], [0], says, people, range(20)).value is None
-    weak = corrected([0.5, 0.6, 0.7], range(3), *judged(6, 5, 5, 6), range(22))
-    assert (weak.low, weak.high) == (0.0, 1.0)  # many draws tell nothing
+    weak = corrected([0.4, 0.5, 0.5, 0.6, 0.5], range(5), *judged(6, 5, 5, 6), range(22))
+    assert (weak.value, weak.low, weak.high) == (None, None, None)  # many draws tell nothing
+    assert "0.0 – 100.0 %, which says nothing" in weak.reason
+    assert "sensitivity + specificity is 109.1 %, close to 100 %" in weak.warning
+
+
+HALF = [0.4, 0.5, 0.5, 0.6, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("shares", "cells", "reason"),
+    [
+        (HALF, (5, 5, 5, 5), "sensitivity + specificity is 100.0 %: at 100 % or less"),
+        (HALF, (5, 8, 5, 2), "sensitivity + specificity is 70.0 %"),
+        (HALF, (5, 0, 5, 0), "people call no judged pair of different texts different"),
+        (HALF, (0, 5, 0, 5), "people call no judged pair of different texts the same"),
+        (HALF, (0, 0, 0, 0), "people call no judged pair"),
+        ([0.05] * 9, (90, 20, 10, 80), "the correction gives -21.4 %, which no share can be"),
+        ([0.99] * 9, (80, 10, 20, 90), "the correction gives 127.1 %, which no share can be"),
+        ([0.5] * 4, (90, 20, 10, 80), "4 questions in the run and 200 with judged pairs, at least 5 of each"),
+        ([], (90, 20, 10, 80), "no question of the run"),
+    ],
+)
+def test_no_value_is_given_with_its_reason(shares: list[float], cells: tuple[int, ...], reason: str) -> None:
+    says, people = judged(*cells)
+    found = corrected(shares, range(len(shares)), says, people, range(len(says)))
+    assert (found.value, found.low, found.high, found.interval) == (None, None, None, None)
+    assert reason in found.reason
+
+
+def test_a_weak_function_is_a_warning() -> None:
+    """sensitivity + specificity of 115 %, known from many pairs: there is a value, and a warning."""
+    found = corrected([0.5] * 40, range(40), *judged(3000, 2250, 2000, 2750), range(10_000))
+    assert found.value is not None
+    assert found.low < found.value < found.high  # type: ignore[operator]
+    assert (found.reason, "115.0 %, close to 100 %" in found.warning) == ("", True)
+
+
+def test_the_edges_are_values() -> None:
+    """A run in which exactly as many pairs agree as errors would make."""
+    says, people = judged(90, 20, 10, 80)
+    assert corrected([0.2] * 9, range(9), says, people, range(200)).value == pytest.approx(0, abs=1e-9)
+    assert corrected([0.9] * 9, range(9), says, people, range(200)).value == pytest.approx(1)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +184,21 @@ def test_a_run_and_its_folder(tmp_path: Path) -> None:
     assert lines[0]["items"][0]["rejected"] == ["No.", "The sea is sweet."]
     repeated = unwaver.run(str(out / "groups.jsonl"), "fake/constant", out=str(tmp_path / "again"))
     assert repeated.find("tau").groups == 2
+
+
+def test_the_unfiltered_set_from_the_command_line(tmp_path: Path) -> None:
+    """Table 3 of the paper: the best paraphrases whatever their score."""
+    written(tmp_path)
+    run = partial(unwaver.run, "truthfulqa/v1", "fake/constant", data_dir=str(tmp_path))
+    assert run().find("tau").groups == 2
+    result = run(min_score=0.0)
+    assert result.find("tau").groups == 3
+    assert any("unfiltered" in line for notes in result.run["notes"].values() for line in notes)
+    with pytest.raises(UsageError, match="--min-score is 2, expected a score from 0 to 1"):
+        run(min_score=2.0)
+
+
+@pytest.mark.parametrize(("task", "questions", "paraphrases"), [("v1", 815, 4788)])
+def test_the_published_unfiltered_questions(data: Path, task: str, questions: int, paraphrases: int) -> None:
+    groups = list(truthfulqa.suite(data, min_score=0).groups(task, "paraphrase"))
+    assert (len(groups), sum(len(group.items) - 1 for group in groups)) == (questions, paraphrases)

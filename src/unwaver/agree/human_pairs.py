@@ -1,6 +1,7 @@
 """Pairs of answers that people have judged, read from a file, and what agreement functions say of them.
 
     question, a, b, label       and, where they are known: cluster, true, false
+    question, a, b, rater1, …   the labels of several people (unwaver.agree.human_raters)
 
 `b` may be a list: the best of the alternatives counts. `label` is 0 or 1, or a grade. `cluster` names what is not
 independent, the question if not given. `true` and `false` are references: with them the accuracy of a pair is the
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import polars as pl
 
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.comparison import PairList, Values
+from unwaver.agree.human_raters import Ratings, common_label, is_missing, rater_columns
 from unwaver.answers.references import Referenced, accurate_all, contains
 from unwaver.asking.consult import Consult
 from unwaver.console import Console
@@ -60,6 +62,10 @@ class JudgedPair:
 class JudgedPairs:
     pairs: list[JudgedPair]
     empty: int = 0  # left out because one of the texts is empty
+    unlabelled: int = 0  # left out because no rater gave a label
+    tied: int = 0  # left out because as many raters say 0 as say 1
+    raters: tuple[str, ...] = ()  # columns of several people's labels
+    ratings: Sequence[tuple[str, Ratings]] = ()  # with the cluster, of every pair that has its texts
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def to_compare(self, agreement: Agreement) -> Iterable[Pair]:
@@ -129,28 +135,50 @@ def _means(told: Sequence[bool | None]) -> list[float | None]:
     ]
 
 
-def read_pairs(path: Path, columns: Mapping[str, str] | None = None) -> JudgedPairs:
-    """`columns` say what a column of the file is, where its name does not: {"a": "answer", "label": "verdict"}."""
+def read_pairs(path: Path, columns: Mapping[str, str] | None = None, raters: Sequence[str] = ()) -> JudgedPairs:
+    """`columns` say what a column of the file is, where its name does not: {"a": "answer", "label": "verdict"}.
+    `raters` are columns with the labels of several people."""
     given = dict(columns or {})
     if strange := [name for name in given if name not in COLUMNS]:
         raise UsageError(f"--column {strange[0]}=… is unknown", hint=near(strange[0], COLUMNS))
     rows = read_rows(path)
     if not rows:
         raise DataError("there are no pairs in it", file=path, hint="give a file with a, b and label in each row")
-    places = _places(rows[0], given)
-    pairs, empty = [], 0
+    has_label = "label" in given or any(name in rows[0].cells for name in COLUMNS["label"])
+    people = rater_columns(rows[0], raters, has_label=has_label)
+    places = _places(rows[0], given, NEEDED[:-1] if people else NEEDED)
+    pairs: list[JudgedPair] = []
+    ratings: list[tuple[str, Ratings]] = []
+    left_out = {"empty": 0, "unlabelled": 0, "tied": 0}
     for row in rows:
         pair = _pair(row, places)
         if pair is None:
-            empty += 1
+            left_out["empty"] += 1
+            continue
+        told = tuple(None if is_missing(row.cells.get(c)) else _label(row, c) for c in people)
+        if people:
+            ratings.append((pair.cluster, told))
+        label = common_label(told) if people else _label(row, places["label"])
+        if label is None:
+            left_out["unlabelled" if all(x is None for x in told) else "tied"] += 1
         else:
-            pairs.append(pair)
+            pairs.append(replace(pair, label=label))
     if not pairs:
-        raise DataError("every pair has an empty text", file=path, hint="give pairs of answers")
-    return JudgedPairs(pairs, empty, places)
+        what = max(left_out, key=lambda why: left_out[why])
+        raise DataError(
+            f"no pair is left: {_LEFT[what]}", file=path, hint="give pairs of answers that people judged"
+        )
+    return JudgedPairs(pairs, **left_out, raters=people, ratings=ratings, columns=places)
 
 
-def _places(row: Row, given: Mapping[str, str]) -> dict[str, str]:
+_LEFT = {
+    "empty": "every pair has an empty text",
+    "unlabelled": "no rater gave a label",
+    "tied": "as many raters say 0 as say 1",
+}
+
+
+def _places(row: Row, given: Mapping[str, str], needed: Sequence[str]) -> dict[str, str]:
     """The column of each field."""
     known = list(row.cells)
     places: dict[str, str] = {}
@@ -161,14 +189,14 @@ def _places(row: Row, given: Mapping[str, str]) -> dict[str, str]:
             places[name] = given[name]
         elif here := [other for other in others if other in known]:
             places[name] = here[0]
-        elif name in NEEDED:
+        elif name in needed:
             hint = f"columns here: {', '.join(known)}; say which it is: --column {name}=COLUMN"
             raise row.where.error(f'there is no column "{name}"', hint)
     return places
 
 
 def _pair(row: Row, places: Mapping[str, str]) -> JudgedPair | None:
-    """None where a text is empty."""
+    """Without its label. None where a text is empty."""
 
     def texts(name: str) -> tuple[str, ...]:
         value = row.cells.get(places.get(name, ""))
@@ -184,7 +212,7 @@ def _pair(row: Row, places: Mapping[str, str]) -> JudgedPair | None:
         asked,
         a[0],
         b,
-        _label(row, places["label"]),
+        0.0,
         cluster[0] if cluster else asked or f"{a[0]}\0{b[0]}",
         _references(texts("true")),
         _references(texts("false")),
@@ -258,7 +286,7 @@ def _corrected(
     table = np.array([value for value, _ in told], dtype=np.float64)
     people = np.array([pair.label >= cut for _, pair in told], dtype=bool)
     errors = confusion_at(table, people, threshold, agreement.better)
-    estimate = corrected(
+    found = corrected(
         seen,
         block.cluster.tolist(),
         called_same(table, threshold, agreement.better),
@@ -275,9 +303,11 @@ def _corrected(
         "agreement": agreement.name,
         "threshold": threshold,
         "seen": float(seen[counted].mean()) if counted.any() else None,
-        "corrected": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
+        "corrected": found.value,
+        "low": found.low,
+        "high": found.high,
+        "reason": found.reason,
+        "warning": found.warning,
         "sensitivity": errors.sensitivity,
         "specificity": errors.specificity,
         "questions": int(counted.sum()),

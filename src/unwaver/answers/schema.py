@@ -38,6 +38,7 @@ OPTIONAL: dict[str, Any] = {
     "self_certified": pl.Boolean,  # true: variants count because the model that wrote them says so
     "failed_calls": pl.Int64,  # answers of the group that were left out because their call failed
     "said": pl.String,  # the text of an unreadable answer
+    "theta": pl.List(pl.Float64),  # of C_S@θ, where others are asked for than the usual ones
     "units": pl.List(pl.String),  # the original items of the group, where several groups share them
 }
 REQUIRED = ("group", "kind", "role", "label")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from unwaver.agree import Agreement
+    from unwaver.agree.human_pairs import JudgedPairs
     from unwaver.asking.consult import Consult, Enquiry
     from unwaver.asking.panel import Answers
     from unwaver.console import Console as Speak
@@ -53,6 +54,13 @@ def command() -> None:
         multiple=True,
         metavar="FIELD=COLUMN",
         help="Column of another name: label=verdict. Repeatable.",
+    ),
+    option(
+        "--rater",
+        "raters",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column with the labels of one of several people. Repeatable. [default: label]",
     ),
     option(
         "--cut",
@@ -87,6 +95,7 @@ def validate_command(
     path: Path,
     agree: tuple[str, ...],
     column: tuple[str, ...],
+    raters: tuple[str, ...],
     cut: float,
     run_path: Path | None,
     store: Path | None,
@@ -100,7 +109,8 @@ def validate_command(
 
     The pairs are a .csv, .tsv or .jsonl with the columns question, a, b and label: 1 if the two answers say the
     same, 0 if not, or a grade with --cut. Pairs for one question are not independent, so intervals resample
-    questions.
+    questions. If several people judged the pairs, --rater names the column of each: their mean is the label, and
+    Fleiss' kappa says how far they agree.
     """
     from unwaver.agree.comparison import parse_agreements
     from unwaver.agree.human_pairs import corrected_run, mean_of_directions, read_pairs
@@ -110,7 +120,7 @@ def validate_command(
     picture = _format(plot) if plot else None
     if plot and picture:
         check_output(plot, picture, inputs=inputs_of("plot"), force=force, option="--plot")
-    judged = read_pairs(path, options_from(column, "--column", "label=verdict"))
+    judged = read_pairs(path, options_from(column, "--column", "label=verdict"), raters)
     labels = [pair.label for pair in judged.pairs]
     _check_both_sorts(labels, cut)
     agreements = parse_agreements(agree or FREE)
@@ -134,6 +144,9 @@ def validate_command(
     document = {
         "pairs": len(judged.pairs),
         "empty": judged.empty,
+        "unlabelled": judged.unlabelled,
+        "tied": judged.tied,
+        "raters": _of_raters(judged, cut, seed),
         "clusters": len(set(clusters)),
         "same": sum(label >= cut for label in labels),
         "columns": judged.columns,
@@ -145,6 +158,15 @@ def validate_command(
         print_json({"version": 1, **document})
         return
     _print(document, found, plot)
+
+
+def _of_raters(judged: JudgedPairs, cut: float, seed: int) -> dict[str, Any] | None:
+    if not judged.raters:
+        return None
+    from unwaver.agree.human_raters import between_raters
+
+    clusters, ratings = zip(*judged.ratings, strict=True)
+    return between_raters(ratings, clusters, judged.raters, cut, seed)
 
 
 def asking(place: Path, device: str | None, speak: Speak) -> Consult:
@@ -234,12 +256,21 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
     from rich.console import Console
 
     screen = Console(highlight=False)
-    dropped = f", {document['empty']:,} with an empty text left out" if document["empty"] else ""
+    reasons = {
+        "empty": "with an empty text",
+        "unlabelled": "without a label",
+        "tied": "on which people are divided",
+    }
+    dropped = "".join(f", {document[name]:,} {why} left out" for name, why in reasons.items() if document[name])
     screen.print(
         f"{document['pairs']:,} pairs of {document['clusters']:,} questions, "
         f"people judged {document['same']:,} of them equivalent{dropped}",
         markup=False,
     )
+    if document["raters"]:
+        from unwaver.agree.human_raters import in_words
+
+        screen.print(in_words(document["raters"]), markup=False, highlight=False)
     _print_agreements(found, screen)
     if document["corrected"]:
         screen.print("Consistency corrected by people's judgements (Rogan and Gladen):", markup=False)
@@ -311,9 +342,11 @@ def _print_corrected(corrected: Sequence[Mapping[str, Any]], screen: Console) ->
             if (c["model"], c["method"]) == (model, method)
         ]
         print_rows([header, *rows], screen)
+    for c in corrected:
+        for said in filter(None, (c["reason"], c["warning"])):
+            screen.print(f"{c['case']}, {c['agreement']}: {said}", style="yellow", markup=False)
     screen.print(
-        "Here sens. and spec. are those of texts that differ, at the threshold of the run; – where their sum is "
-        "100 or less.",
+        "Here sens. and spec. are those of texts that differ, at the threshold of the run.",
         style="dim",
         markup=False,
     )

@@ -24,6 +24,7 @@ from unwaver.cli.options import (
     QUIET,
     SAMPLE,
     SEED,
+    SIGN,
     TASK,
     variant_options,
 )
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     SEED,
     ADDITIVE,
     ADDITIVE_CAP,
+    SIGN,
 )
 @section(
     "Whom to ask",

@@ -144,6 +144,21 @@ variant_options = together(
     )
 )
 
+SIGN = option(
+    "--sign",
+    "signs",
+    multiple=True,
+    metavar="SIGN",
+    help="CALM: sign of a variant of the kind signal, with X for the indicator: '[X]', 'X |'. Repeatable. "
+    "[default: ten signs]",
+)
+THETA = option(
+    "--theta",
+    type=float,
+    multiple=True,
+    metavar="X",
+    help="CALM: report C_S@X, the share of items with a pass rate of X or more. Repeatable. [default: 0.9 to 0.5]",
+)
 SOURCE = option(
     "--source",
     type=click.Choice(["human", "automatic"]),

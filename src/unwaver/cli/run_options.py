@@ -27,8 +27,10 @@ from unwaver.cli.options import (
     SAMPLE,
     SEED,
     SHOTS_FROM,
+    SIGN,
     SOURCE,
     TASK,
+    THETA,
     UNREADABLE,
     UNREADABLE_OUT,
 )
@@ -50,6 +52,13 @@ WHAT_TO_ASK = section(
     ),
     SOURCE,
     BANK,
+    SIGN,
+    option(
+        "--min-score",
+        type=float,
+        metavar="X",
+        help="TruthfulQA: least score of a paraphrase; 0 is the unfiltered set. [default: 0.8]",
+    ),
     option("--corrected", is_flag=True, help="ParaNLU: also ask the full test set, and report corrected values."),
     option("--from", "from_file", type=PATH, metavar="FILE", help="Repeat the run described by a run.json."),
 )
@@ -110,6 +119,7 @@ HOW_TO_ASK = section(
         show_default=True,
         help="Groups with an answer that hit the token limit: leave them out, or count them.",
     ),
+    THETA,
 )
 YOUR_OWN_FILE = section(
     "Your own file",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.options import DOMAIN, FORCE, JSON, PATH, QUIET, UNREADABLE_OUT, answer_options
+from unwaver.cli.options import DOMAIN, FORCE, JSON, PATH, QUIET, THETA, UNREADABLE_OUT, answer_options
 from unwaver.cli.printing import emit
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UnwaverError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @answer_options
 @section("Fooling rates", DOMAIN)
+@section("Which numbers", THETA)
 @section(
     "Output",
     option(
@@ -70,9 +71,9 @@ def command(
         from unwaver.answers.domains import read_domains
 
         domain = read_domains(domain)
-    weights, unreadable = options.pop("weights"), options.pop("unreadable")
+    weights, unreadable, theta = options.pop("weights"), options.pop("unreadable"), options.pop("theta")
     check_answer_options(paths, **options)
-    found = load(list(paths), domain=domain or None, **options)
+    found = load(list(paths), domain=domain or None, **options).with_theta(theta)
     if unreadable_out is not None:
         from unwaver.cli.unreadable_answers import write
 
@@ -84,6 +85,8 @@ def command(
         _write(result, result.folder)
     if weights == "published" and not any("corrected" in score.metric for score in result):
         click.echo("--weights has no effect: there are no corrected values, which need --test FILE", err=True)
+    if theta and not any(score.metric == "C_S" for score in result):
+        click.echo("--theta has no effect: none of these groups is of the kind signal", err=True)
     emit(result, as_json=as_json, quiet=quiet)
     if not result.is_complete:
         raise click.exceptions.Exit(3)

@@ -16,7 +16,7 @@ from unwaver.answers.store import Asked, Store
 from unwaver.asking.consult import Consult, Enquiry
 from unwaver.asking.failures import Failed, Reason, Role, as_records, from_records, grouped, of_folder
 from unwaver.asking.panel import Answers, answers_of
-from unwaver.config import Config
+from unwaver.config import Config, check_theta
 from unwaver.config_record import config_from
 from unwaver.engine import folder, stored
 from unwaver.errors import DataError, UsageError
@@ -55,6 +55,16 @@ class Loaded:
 
         return pl.concat(self.frames, how="diagonal_relaxed") if len(self.frames) > 1 else self.frames[0]
 
+    def with_theta(self, theta: Sequence[float]) -> Loaded:
+        """The same with other θ of C_S@θ; () leaves those of the run."""
+        if not theta:
+            return self
+        import polars as pl
+
+        check_theta(theta)
+        frames = [frame.with_columns(theta=pl.lit(list(theta))) for frame in self.frames]
+        return replace(self, frames=frames)
+
     def scored(self, unreadable: Unreadable | None = None, seed: int = 0) -> Result:
         """Score the table. For a run folder, the settings of the run are the defaults."""
         from unwaver.metrics.score import score_frame
@@ -74,6 +84,7 @@ def score(
     agree: Sequence[str] = (),
     domain: Mapping[str, str] | None = None,
     weights: Literal["published", "renormalised"] = "renormalised",
+    theta: Sequence[float] = (),
     **log_options: Any,
 ) -> Result:
     """Score existing answers: score("runs/first"), score(frame), score("samples_gsm8k.jsonl").
@@ -82,12 +93,12 @@ def score(
     role, label and, if known, gold); or paths of tables or of other tools' logs. `log_options` are the fields of
     `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" scores answers that
     stopped at the token limit like any others. domain={"mnli": "in", "snli": "out"} averages fooling rates in and
-    out of domain.
+    out of domain; `theta` are the θ of C_S@θ.
     """
     from unwaver.engine.answer_options import check_answer_options
 
     check_answer_options(_paths(answers), review=review, agree=agree, **log_options)
-    found = load(answers, cut=cut, review=review, agree=agree, domain=domain, **log_options)
+    found = load(answers, cut=cut, review=review, agree=agree, domain=domain, **log_options).with_theta(theta)
     return score_loaded(found, weights, unreadable, seed)
 
 

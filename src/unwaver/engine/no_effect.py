@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 METHODS = ("logprob", "generate", "classify")
 _OWN = "it describes a file of your own, and {suites} is not one"
 _WRITES = "it is for paraphrases, which the variant paraphrase and the suite sensitivity make"
+_SIGNAL = "none of these groups is of the kind signal, as in calm and the variant signal"
 _PUBLISHED = "it is for published data, and {suites} needs none"
 # when an option of suites and builders matters
 _SUITES = {
@@ -40,6 +41,8 @@ _SUITES = {
     "encoder": _WRITES,
     "lang": "it is for the variants negate, antonym and paraphrase",
     "antonyms": "it is for the variant antonym",
+    "signs": _SIGNAL,
+    "min_score": "it is for the suite truthfulqa",
     "data_dir": _PUBLISHED,
     "fetch": _PUBLISHED,
 }
@@ -97,6 +100,9 @@ def _of_suites(prepared: Prepared) -> Iterator[tuple[str, str]]:
             yield name, "none of these groups is additive"
         elif name == "additive_cap" and config.additive != "all":
             yield name, "it belongs to --additive all"
+    signs = any(group.kind == "signal" for group in groups)
+    for name in _given(config, ["signs", "theta"] if not signs else []):
+        yield name, _SIGNAL
 
 
 def _openers(name: str, config: Config) -> Iterator[Mapping[str, Any]]:

@@ -262,6 +262,8 @@ def _suite_options(config: Config, console: Console) -> dict[str, Any]:
         "antonyms": config.antonyms,
         "source": config.source,
         "bank": config.bank,
+        "signs": config.signs,
+        "min_score": config.min_score,
     }
 
 

@@ -110,6 +110,8 @@ def _frame(evidence: Evidence, number: int, tested: Tested) -> pl.DataFrame:
         from unwaver.answers.domains import with_domains
 
         frame = with_domains(frame, config.domain)
+    if config.theta:
+        frame = frame.with_columns(theta=pl.lit(list(config.theta)))
     return seen_apart(frame, tested.seen)
 
 

@@ -64,6 +64,7 @@ class Block:
     # the same model on the full test set, one group an item
     test: Block | None = None
     keep: int | None = None  # how many certified variants count
+    theta: tuple[float, ...] = ()  # of C_S@θ, where others are asked for than the usual ones
     epsilon: float | None = None  # an upper limit of the share of wrong variants
     domain: str | None = None  # in, out: of what the model was trained on
     # one entry a row; None where the table has no such column
@@ -248,6 +249,7 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         keep=_greatest(frame, "keep"),
         epsilon=_greatest(frame, "epsilon"),
         domain=_only(frame, "domain"),
+        theta=tuple(first.get("theta") or ()),
         text=frame["text"] if "text" in frame.columns else None,
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,

@@ -2,7 +2,7 @@
 
 C_R     reverse: share of pairs whose prediction stays when the two texts change places
 C_S     signal: share of items where every sign gives the original prediction (pass rate p >= θ = 1)
-C_S@θ   the same with p >= θ
+C_S@θ   the same with p >= θ; --theta chooses other θ than those of the paper's range
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def metrics(block: Block) -> Iterator[Metric]:
         yield Metric("C_R", pass_rate, skippable=True)
     if kind == "signal":
         yield Metric("C_S", partial(passes, threshold=1.0), skippable=True)
-        for threshold in THRESHOLDS:
+        for threshold in sorted({*block.theta} - {1.0}, reverse=True) if block.theta else THRESHOLDS:
             chosen = partial(passes, threshold=threshold)
             yield Metric(f"C_S@{threshold:g}", chosen, skippable=True)
 
@@ -48,19 +48,27 @@ def passes(block: Block, threshold: float) -> Floats:
 
 def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
     del blocks
-    named = {"C_S": 1.0, **{f"C_S@{threshold:g}": threshold for threshold in THRESHOLDS}}
+    families = (s.metric for s in scores if s.metric.startswith("C_S@"))
+    named = {"C_S": 1.0, **{name: float(name.removeprefix("C_S@")) for name in families}}
     found = charts.chosen(scores, *named)
     if not found:
         return
     names = charts.names_of(found)
     rows = charts.rows_of(found, x=lambda s: named[s.metric], colour=lambda s: names[charts.block_key(s)])
     shown = [row for row in rows if row["colour"] in list(dict.fromkeys(names.values()))[: charts.MOST_SERIES]]
-    says = "Share of items whose answer survives at least this share of the ten signs."
-    spec = charts.lines(shown, "θ, signs that must keep the answer", "C_S", ticks=[0.5, 0.6, 0.7, 0.8, 0.9, 1])
+    says = "Share of items whose answer survives at least this share of the signs."
+    ticks = sorted({named[s.metric] for s in found})
+    spec = charts.lines(shown, "θ, signs that must keep the answer", "C_S", ticks=ticks)
     yield Figure("C_S over θ", "C_S over θ", says, "C_S", spec)
 
 
 # --- what they mean ---------------------------------------------------------------------------------------------
+
+
+def _beside(context: Context) -> Iterator[str]:
+    """C_S@θ where --theta asks for it."""
+    found = [s.metric for s in context.block if s.metric.startswith("C_S@")]
+    yield from found if set(found) != set(EXAMPLES) else ()
 
 
 def _chance(context: Context) -> float | None:
@@ -89,13 +97,14 @@ MEANINGS = (
     Meaning(
         "C_S",
         title="consistency under other signs",
-        says="Share of items whose answer stays the same under all ten signs that can replace the colon.",
-        formula="p = share of the ten predictions equal to the original one; C_S = mean of [p = 1]",
+        says="Share of items whose answer stays the same under all signs that replace the colon: ten, or "
+        "those of --sign.",
+        formula="p = share of the signs' predictions equal to the original one; C_S = mean of [p = 1]",
         better="high",
         paper=CALM,
         docs="docs/methods.md#metrics",
         leads=30,
-        beside=(),
+        choose=_beside,
         without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
         remark=without_unreadable,
         figures=figures,
@@ -106,8 +115,8 @@ MEANINGS = (
     Meaning(
         "C_S@<theta>",
         title="consistency under other signs, threshold <theta>",
-        says="Share of items whose answer stays the same under at least a share <theta> of the ten signs.",
-        formula="p = share of the ten predictions equal to the original one; C_S@<theta> = mean of [p ≥ <theta>]",
+        says="Share of items whose answer stays the same under a share <theta> or more of the signs.",
+        formula="p = share of the signs' predictions equal to the original; C_S@<theta> = mean of [p ≥ <theta>]",
         better="high",
         paper=CALM,
         docs="docs/methods.md#metrics",

@@ -3,7 +3,7 @@
 spearman     rank correlation of the values with the people's labels, which may be grades; by cluster
 auc          the chance that a pair people call the same has the better value than one they call different
 kappa        Cohen's κ with people at a threshold: the best one for these pairs, and the function's own
-corrected    the consistency of a run as people would have seen it (Rogan and Gladen 1978)
+corrected    the consistency of a run as people would have seen it (Rogan and Gladen 1978), or why it is not known
 
 A pair whose value cannot be told is left out and counted. Pairs of one question are not independent: they are
 resampled together.
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unwaver.errors import DataError
-from unwaver.stats import DRAWS, LEVEL, NOTHING, Estimate, Floats, Ints, Reduce, estimate, mean
+from unwaver.stats import DRAWS, FEWEST, LEVEL, NOTHING, Estimate, Floats, Ints, Reduce, estimate, mean
 
 Bools = NDArray[np.bool_]
 Better = Literal["high", "low"]
@@ -255,13 +255,34 @@ def best_threshold(values: Floats, people: Bools, better: Better = "high") -> fl
 # --- correction ---------------------------------------------------------------------------------------------
 
 
+WEAK = 0.2  # sensitivity + specificity − 1 below this: a small error in either moves the corrected value far
+WIDEST = 0.9  # an interval as wide as this says nothing
+
+
 def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float | None:
     """The true share behind one seen with errors: 0.5 with 0.9 and 0.8 -> 0.43. None where the errors are such
     that the function tells nothing (sensitivity + specificity of 1 or less)."""
+    found = _unbounded(share, sensitivity, specificity)
+    return None if found is None else min(max(found, 0.0), 1.0)
+
+
+def _unbounded(share: float, sensitivity: float, specificity: float) -> float | None:
+    """The same without a limit: 0.1 with 0.9 and 0.8 -> −0.14, which no share can be."""
     power = sensitivity + specificity - 1
-    if power <= 0:
-        return None
-    return min(max((share + specificity - 1) / power, 0.0), 1.0)
+    return None if power <= 0 else (share + specificity - 1) / power
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A corrected share with its interval; without a value, `reason` says why. `warning`: why not to trust it."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    clusters: int
+    interval: str | None
+    reason: str = ""
+    warning: str = ""
 
 
 def corrected(
@@ -273,13 +294,13 @@ def corrected(
     *,
     identical: Values | None = None,
     seed: int = 0,
-) -> Estimate:
+) -> Corrected:
     """The consistency of a run, corrected for what the agreement function gets wrong on judged pairs.
 
     `shares` has for each question the share of its pairs that agree, `identical` the share whose texts are the
     same letter for letter: these are certain, and only the rest is corrected. `says` and `people` are the verdicts
     on judged pairs. The interval draws the questions and the judged pairs, both by cluster; where a draw tells
-    nothing, its lower end is 0 and its upper end is 1.
+    nothing, its lower end is 0 and its upper end is 1. There is no value without an interval that says something.
     """
     seen = _floats(shares)
     certain = np.zeros(len(seen)) if identical is None else _floats(identical)
@@ -288,18 +309,64 @@ def corrected(
     said, true = np.asarray(says, dtype=bool), np.asarray(people, dtype=bool)
     cells = [said & true, said & ~true, ~said & true, ~said & ~true]
     judged = _sums(_numbered(judged_clusters), [cell.astype(np.float64) for cell in cells])
-    if not len(run) or not len(judged):
-        return NOTHING
+
+    def without(reason: str) -> Corrected:
+        return Corrected(None, None, None, len(run), None, reason, warning)
+
+    confusion = Confusion(*judged.sum(axis=0))
+    warning = _weakness(confusion)
+    if not len(run):
+        return without("no question of the run has two answers that were compared")
+    if reason := _cannot_correct(confusion):
+        return without(reason)
     value = _corrected(run.sum(axis=0), judged.sum(axis=0))
-    if value is None:
-        return Estimate(None, None, None, len(run), None)
-    if len(run) < 2 or len(judged) < 2:
-        return Estimate(value, None, None, len(run), None)
-    draws = _draws(run, judged, seed)
+    assert value is not None
+    if not -ROUNDING <= value <= 1 + ROUNDING:
+        return without(
+            f"the correction gives {100 * value:.1f} %, which no share can be: sensitivity and specificity on the "
+            "judged pairs do not hold for this run"
+        )
+    value = min(max(value, 0.0), 1.0)
+    if min(len(run), len(judged)) < FEWEST:
+        return without(
+            f"it has no interval: {len(run)} questions in the run and {len(judged)} with judged pairs, at least "
+            f"{FEWEST} of each are needed"
+        )
+    draws = np.clip(_draws(run, judged, seed), 0.0, 1.0)
     tail = 100 * (1 - LEVEL) / 2
-    low = float(np.percentile(np.nan_to_num(draws, nan=0.0), tail))
-    high = float(np.percentile(np.nan_to_num(draws, nan=1.0), 100 - tail))
-    return Estimate(value, min(low, value), max(high, value), len(run), "bootstrap")
+    low = min(float(np.percentile(np.nan_to_num(draws, nan=0.0), tail)), value)
+    high = max(float(np.percentile(np.nan_to_num(draws, nan=1.0), 100 - tail)), value)
+    if high - low >= WIDEST:
+        return without(
+            f"its interval is {100 * low:.1f} – {100 * high:.1f} %, which says nothing: judge more pairs"
+        )
+    return Corrected(value, low, high, len(run), "bootstrap", warning=warning)
+
+
+ROUNDING = 1e-9
+
+
+def _cannot_correct(confusion: Confusion) -> str:
+    sensitivity, specificity = confusion.sensitivity, confusion.specificity
+    if sensitivity is None or specificity is None:
+        missing = "the same" if sensitivity is None else "different"
+        return f"people call no judged pair of different texts {missing}: add such pairs"
+    if sensitivity + specificity <= 1:
+        return (
+            f"sensitivity + specificity is {100 * (sensitivity + specificity):.1f} %: at 100 % or less the "
+            "agreement tells nothing about what people see"
+        )
+    return ""
+
+
+def _weakness(confusion: Confusion) -> str:
+    sensitivity, specificity = confusion.sensitivity, confusion.specificity
+    if sensitivity is None or specificity is None or not 0 < sensitivity + specificity - 1 < WEAK:
+        return ""
+    return (
+        f"sensitivity + specificity is {100 * (sensitivity + specificity):.1f} %, close to 100 %, where the "
+        "agreement tells nothing: small errors in either move the corrected value far"
+    )
 
 
 def _corrected(run: Floats, judged: Floats) -> float | None:
@@ -311,7 +378,7 @@ def _corrected(run: Floats, judged: Floats) -> float | None:
     share, certain = run[0] / run[2], run[1] / run[2]
     if certain >= 1:
         return 1.0
-    rest = rogan_gladen((share - certain) / (1 - certain), sensitivity, specificity)
+    rest = _unbounded((share - certain) / (1 - certain), sensitivity, specificity)
     return None if rest is None else float(certain + (1 - certain) * rest)
 
 

@@ -26,8 +26,7 @@ from unwaver.variants.render import reverse, signal
 from unwaver.variants.source import Build, Source
 
 _TASKS = ("mnli", "qnli", "rte", "qqp", "mrpc", "kornli", "klue-nli", "klue-sts")
-_BUILDERS: Mapping[str, Callable[[], Build]] = {"reverse": reverse, "signal": signal}
-CASES = dict.fromkeys(_TASKS, tuple(_BUILDERS))
+CASES = dict.fromkeys(_TASKS, ("reverse", "signal"))
 
 FOLDERS = {
     "rte": ("becel/rte", "rte"),
@@ -59,8 +58,16 @@ class _Columns(NamedTuple):
     label: str
 
 
-def suite(data_dir: Path | None = None, *, fetch: bool = False, say: Callable[[str], None] | None = None) -> Suite:
+def suite(
+    data_dir: Path | None = None,
+    *,
+    fetch: bool = False,
+    say: Callable[[str], None] | None = None,
+    signs: Sequence[str] = (),
+) -> Suite:
+    """`signs` replace the ten signs of the kind signal: ["[X]", "X;"]."""
     files = library(data_dir, fetch=fetch, say=say)
+    builders: Mapping[str, Build] = {"reverse": reverse(), "signal": signal(signs)}
 
     @lru_cache(maxsize=1)  # the two kinds of a task are asked for one after the other
     def dev_file(task: str) -> tuple[list[Row], _Columns]:
@@ -68,7 +75,7 @@ def suite(data_dir: Path | None = None, *, fetch: bool = False, say: Callable[[s
 
     def groups(task: str, kind: str) -> Iterator[Group]:
         check_case("calm", CASES, task, kind)
-        return _groups(built_in()[task], kind, _items(built_in()[task], *dev_file(task)))
+        return _groups(built_in()[task], builders[kind], _items(built_in()[task], *dev_file(task)))
 
     def examples(task: str) -> Iterator[Item]:
         check_case("calm", CASES, task, "reverse")
@@ -78,7 +85,8 @@ def suite(data_dir: Path | None = None, *, fetch: bool = False, say: Callable[[s
 
     def notes(task: str, kind: str) -> list[str]:
         check_case("calm", CASES, task, kind)
-        return [f"from {dev_file(task)[0][0].where.file}"]
+        others = [f"signs: {'  '.join(signs)}"] if signs and kind == "signal" else []
+        return [f"from {dev_file(task)[0][0].where.file}", *others]
 
     return Suite("calm", CASES, groups, examples, notes)
 
@@ -203,11 +211,11 @@ def _items(task: Task, rows: Sequence[Row], columns: _Columns) -> Iterator[Item]
 # --- groups -------------------------------------------------------------------------------------------------
 
 
-def _groups(task: Task, kind: str, items: Iterable[Item]) -> Iterator[Group]:
+def _groups(task: Task, build: Build, items: Iterable[Item]) -> Iterator[Group]:
     """One by one, as a signal group holds eleven items and often only the first groups are wanted. A group has
     one original, so its cluster is that of the first pair with these texts."""
     first_id: dict[tuple[str, ...], str] = {}
-    for group in _BUILDERS[kind]()(Source("calm", task, tuple(items))):
+    for group in build(Source("calm", task, tuple(items))):
         if isinstance(group, Group):
             texts = tuple(group.items[0].fields.values())
             yield replace(group, cluster=first_id.setdefault(texts, group.id))

@@ -6,7 +6,8 @@ DIR/truthfulqa_paraphrases.
 
 Answers are free text, with references that are true and references that are false. Three generators wrote the
 paraphrases (truthfulQA-alldata.csv), a detector scored them: those with `score` or more are taken, of each
-question the `k` best, and of these the ones that repeat the question are dropped. They are joined by the exact
+question the `k` best, and of these the ones that repeat the question are dropped. With the score 0 these are the
+unfiltered questions of Table 3. They are joined by the exact
 text of the question; questions that keep no paraphrase are left out.
 
 The prompt holds solved examples of unwaver's own: TruthfulQA is asked without examples of itself.
@@ -41,10 +42,16 @@ def suite(
     say: Callable[[str], None] | None = None,
     score: float = 0.8,
     k: int | None = None,
+    min_score: float | None = None,
 ) -> Suite:
-    """`score` is the least score of a paraphrase (0 takes all), `k` how many a question has at most (6)."""
-    if not 0 <= score <= 1:
-        raise UsageError(f"score={score} is not a valid paraphrase score", hint="give a number from 0 to 1")
+    """`score` is the least score of a paraphrase (0 takes all), `k` how many a question has at most (6).
+    `min_score` is the same as `score` under the name that it has on the command line."""
+    least = score if min_score is None else min_score
+    if not 0 <= least <= 1:
+        raise UsageError(
+            f"--min-score is {least:g}, expected a score from 0 to 1",
+            hint="leave it out for 0.8, or give 0 for the best paraphrases whatever their score",
+        )
     top = 6 if k is None else k
     if top < 1:
         raise UsageError(f"k={top} leaves no paraphrases", hint="give 1 or more")
@@ -56,7 +63,7 @@ def suite(
 
     @lru_cache(maxsize=1)
     def paraphrases() -> Mapping[str, list[str]]:
-        return best_paraphrases(_find(_PARAPHRASES, files), score, top)
+        return best_paraphrases(_find(_PARAPHRASES, files), least, top)
 
     def groups(task: str, kind: str) -> Iterator[Group]:
         check_case("truthfulqa", CASES, task, kind)
@@ -69,9 +76,10 @@ def suite(
     def notes(task: str, kind: str) -> list[str]:
         check_case("truthfulqa", CASES, task, kind)
         asked = sum(1 for _ in _groups(task, questions(task), paraphrases()))
+        which = f"with a score of {least:g} or more" if least else "(unfiltered: of any score)"
         return [
-            f"{asked} of {len(questions(task))} questions have a paraphrase with a score of {score:g} or more; "
-            f"at most {top} each; written by models, not checked by people"
+            f"{asked} of {len(questions(task))} questions have a paraphrase {which}; at most {top} each; written "
+            "by models, not checked by people"
         ]
 
     return Suite("truthfulqa", CASES, groups, examples, notes)

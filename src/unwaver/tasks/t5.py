@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.tasks import CALM, T5, T5_CALM, Form, Task, Words
-from unwaver.tasks.calm_layout import COLON, SIGNS
+from unwaver.tasks.calm_layout import COLON, FARTHEST, SIGNS
 from unwaver.types import Group, Item
 
 FAMILY = {"t5", "mt5", "umt5", "longt5", "switch_transformers"}  # values of model_type in a config.json
@@ -84,7 +84,16 @@ def _renamed(text: str, names: Mapping[str, str]) -> str:
         for sign in (COLON, *SIGNS):
             if text.startswith(marked := sign.replace("X", indicator) + " "):
                 return sign.replace("X", name) + " " + text.removeprefix(marked)
-    return text
+    return _renamed_first(text, names)
+
+
+def _renamed_first(text: str, names: Mapping[str, str]) -> str:
+    """With a sign of the user's: "| Sentence1 | It rains." -> "| sentence1 | It rains." """
+    places = {text.find(indicator): indicator for indicator in names}
+    first = min((place for place in places if 0 <= place <= FARTHEST), default=None)
+    if first is None:
+        return text
+    return text[:first] + names[places[first]] + text[first + len(places[first]) :]
 
 
 def plain_template(template: str) -> str:

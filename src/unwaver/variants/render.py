@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from unwaver.tasks import CALM
-from unwaver.tasks.calm_layout import COLON, SIGNS, calm_fields
+from unwaver.tasks.calm_layout import COLON, SIGNS, calm_fields, checked_signs
 from unwaver.text.refused import Refused
 from unwaver.types import Group
 from unwaver.variants.source import Build, Source, group_of, label_refused
@@ -24,9 +24,10 @@ def reverse() -> Build:
     return _laid_out("reverse", [Layout(reverse=True)])
 
 
-def signal() -> Build:
-    """Kind `signal`: ten variants, in each the colon after both indicators is another sign."""
-    return _laid_out("signal", [Layout(sign) for sign in SIGNS])
+def signal(signs: Sequence[str] = ()) -> Build:
+    """Kind `signal`: ten variants, in each the colon after both indicators is another sign; `signs` replaces
+    them, with X for the indicator: ["[X]", "X |"]."""
+    return _laid_out("signal", [Layout(sign) for sign in checked_signs(signs) or SIGNS])
 
 
 def _laid_out(kind: str, variants: Sequence[Layout]) -> Build:
