@@ -320,3 +320,11 @@ def test_the_interval_holds_the_truth() -> None:
         found = corrected(seen.mean(axis=1), range(60), says, people, range(300), seed=n)
         held += found.low <= 0.6 <= found.high  # type: ignore[operator]
     assert held >= 34
+
+
+def test_intervals_of_few_pairs_end_where_values_end() -> None:
+    found = validate([0.9, 0.2, 0.6, 0.4, 0.7, 0.5], [1, 0, 0, 1, 1, 0], range(6), threshold=0.5)
+    assert found.spearman.low >= -1  # type: ignore[operator]
+    assert found.spearman.high <= 1  # type: ignore[operator]
+    assert found.auc.high <= 1  # type: ignore[operator]
+    assert found.auc.low >= 0  # type: ignore[operator]

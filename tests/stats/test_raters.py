@@ -77,3 +77,8 @@ def test_the_interval_covers() -> None:
         kappa = fleiss(ratings, range(60)).kappa
         held += kappa.low <= 0.64 <= kappa.high  # type: ignore[operator]
     assert held >= 87
+
+
+def test_the_interval_ends_at_one() -> None:
+    ratings = np.array([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1], [1, 0, 0]], dtype=np.float64)
+    assert fleiss(ratings, range(6)).kappa.high == 1.0

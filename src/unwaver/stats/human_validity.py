@@ -211,7 +211,15 @@ def _estimate(of_weights: Reduce, chance: float, clusters: Ints, seed: int) -> E
         return np.nan_to_num(of_weights(weights), nan=chance)
 
     # `mean` is never called; without a reduce, one pair a cluster would be taken for a share of zeros
-    return estimate(np.zeros(len(clusters)), clusters, mean, share=False, seed=seed, by_weight=or_chance)
+    found = estimate(np.zeros(len(clusters)), clusters, mean, share=False, seed=seed, by_weight=or_chance)
+    return within(found, 2 * chance - 1, 1.0)  # ρ from −1, AUC from 0
+
+
+def within(found: Estimate, least: float, most: float) -> Estimate:
+    """The estimate with an interval that ends where values end; Student's t knows of no limits."""
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(found.low, least), high=min(found.high, most))
 
 
 # --- thresholds ---------------------------------------------------------------------------------------------

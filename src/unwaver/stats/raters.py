@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unwaver.stats import NOTHING, Estimate, Floats, estimate
+from unwaver.stats.human_validity import within
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def fleiss(ratings: Floats, clusters: Sequence[Hashable], seed: int = 0) -> Rate
         names = [cluster for cluster, chosen in zip(clusters, several, strict=True) if chosen]
         numbers: dict[Hashable, int] = {}
         units = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
-        found = estimate(rows, units, _kappa, share=False, seed=seed)
+        found = within(estimate(rows, units, _kappa, share=False, seed=seed), -1.0, 1.0)
         agreement: float | None = float(agree.mean())
     else:
         found, agreement = NOTHING, None
