@@ -255,3 +255,10 @@ def test_against_plain_python(seed):
         seen.add((s.task, s.model, s.given))
     known = {row[3] for row in rows if row[3] == row[4] and row[0] != "mnli"} | {None}
     assert {("average_out", "average", label) for label in known} <= seen
+
+
+def test_groups_named_by_numbers():
+    table = frame("x", "a", [1, 0]).with_columns(group=pl.col("group").str.slice(2).cast(pl.Int64)).drop("cluster")
+    other = table.with_columns(model=pl.lit("b"))
+    found = unwaver.score(pl.concat([table, other]).with_columns(cluster=pl.col("group")))
+    assert {s.clusters for s in found if s.model == "average" and s.metric == "r_r@1"} == {2}

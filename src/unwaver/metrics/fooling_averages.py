@@ -68,7 +68,8 @@ class _Over:
     def clusters(self) -> np.ndarray:
         """The cluster of each group: other items in every set, the same ones for all models of a set."""
         names = [
-            f"{block.task}\0" + block.cluster_name.gather(np.unique(block.group, return_index=True)[1])
+            f"{block.task}\0"
+            + block.cluster_name.cast(pl.String).gather(np.unique(block.group, return_index=True)[1])
             for block in self.blocks
         ]
         return pl.concat(names).rank("dense").to_numpy().astype(np.int64) - 1
