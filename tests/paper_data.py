@@ -377,7 +377,10 @@ def files(place: Path) -> None:
         ("Do cats bark?", "No, Rome is not here", "No, Rome is not there", 1),
     ]
     references = {"true": ["No."], "false": ["Yes."]}
-    judged = [{"question": q, "a": a, "b": b, "label": label, **references} for q, a, b, label in pairs]
+    judged: list[Row] = []
+    for n, (question, a, b, label) in enumerate(pairs):
+        raters = {"first": label, "second": label, "third": 1 - label if n == 4 else label}
+        judged.append({"question": question, "a": a, "b": b, **raters, **references})
     write(place / "judged.jsonl", judged)
     vectors(place)
     (place / "rules.py").write_text(NLI_RULES)
