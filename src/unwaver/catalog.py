@@ -65,7 +65,7 @@ MODELS: Section = {
     ),
     "predictions": ("unwaver.models.predictions:open_model", "a file of answers made elsewhere"),
     "python": ("unwaver.models.python:open_model", "module:function of your own"),
-    "bow": ("unwaver.models.bow:open_model", "a bag-of-words model that unwaver bow has trained"),
+    "bow": ("unwaver.models.bow:open_model", "a bag of words that unwaver bow or train --base ngrams has trained"),
     "fake": ("unwaver.models.fake:open_model", "constant, random or keyword: for tests and first steps"),
     "demo": ("unwaver.models.demo:demo", "smollm2: a small, weak language model that the demo runs"),
     "embedding": (

@@ -57,7 +57,12 @@ if TYPE_CHECKING:
 )
 @section(
     "What to train",
-    option("--base", required=True, metavar="MODEL", help="Model to start from: folder, hub id or package/NAME."),
+    option(
+        "--base",
+        required=True,
+        metavar="MODEL",
+        help="Model to start from: folder, hub id, package/NAME; or ngrams or bilstm, which need no weights.",
+    ),
     option(
         "--seeds", type=int, default=1, show_default=True, metavar="N", help="Train N models: seeds 0 to N − 1."
     ),
@@ -132,6 +137,8 @@ if TYPE_CHECKING:
     option("--batch", type=int, metavar="N", help="Rows per batch. [default: the recipe's]"),
     option("--epochs", type=int, metavar="N", help="Maximum number of epochs. [default: the recipe's]"),
     option("--length", type=int, metavar="N", help="Tokens per input. [default: the recipe's]"),
+    option("--vectors", metavar="FILE", help="--base bilstm: word vectors to start from, such as GloVe's .txt."),
+    option("--dimension", type=int, metavar="N", help="ngrams, bilstm: numbers in a word vector. [default: 100]"),
     option(
         "--patience",
         type=int,
@@ -157,7 +164,7 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Fine-tune models on tasks; use each as hf/FOLDER.
+    """Train models on tasks; use each as hf/FOLDER (ngrams: bow/FOLDER).
 
     TASKS are tasks of BECEL, CALM and ParaNLU, or your own task files (.toml). unwaver holds out a tenth of the
     premises to decide when to stop. To continue an interrupted training, run the same command again.
@@ -207,9 +214,11 @@ def command(
 
 def _next(task: str, named: str, model: Path) -> str:
     """A command that makes use of the model; a detector of paraphrases compares answers."""
+    from unwaver.train.own_bases import model_name
+
     if task == "paws":
-        return f"unwaver run truthfulqa --model MODEL --agree paraphrase=hf/{model}"
-    return f"unwaver run {_suite_of(task, named)} --model hf/{model}"
+        return f"unwaver run truthfulqa --model MODEL --agree paraphrase={model_name(model)}"
+    return f"unwaver run {_suite_of(task, named)} --model {model_name(model)}"
 
 
 def _name(task: str) -> str:

@@ -1,7 +1,8 @@
 """A bag of words as in the ParaNLU paper: hashed n-grams of up to four words and a linear model, in seconds.
 
-    unwaver bow TRAIN.csv --task delta-snli --out MODEL      trains one
-    unwaver run paranlu/snli --model bow/MODEL               asks it
+    unwaver bow TRAIN.csv --task delta-snli --out MODEL             fits one exactly
+    unwaver train paranlu/snli --base ngrams --out MODEL            trains one as fastText does
+    unwaver run paranlu/snli --model bow/MODEL (or bow/MODEL/seed0)
 
 With `fields` it reads only those fields of the task – the update without what is updated – and is the
 partial-input model that finds artifacts. A folder holds model.json and weights.npz; nothing in it is code.
@@ -13,7 +14,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, shown, whole
 from unwaver.models.absolute import absolute_hint
 from unwaver.models.arrays import NUMBERS, read_arrays
-from unwaver.models.ngrams import MEAN, Descent, fit_ngrams
+from unwaver.models.ngrams import MEAN, Descent, fit_ngrams, words_of
+from unwaver.models.trained import Trained, read_trained
+from unwaver.stats import Ints
 from unwaver.stats.linear import Linear, fit
 from unwaver.stats.sampling import training_shares
 from unwaver.tasks import Task, fill, open_task
@@ -41,8 +44,15 @@ LENGTH = "length"  # how n-grams are weighted, unless as in unwaver.models.ngram
 class Bow:
     method, reads, deterministic = "bow", ("segments",), True
 
-    def __init__(self, linear: Linear, about: Mapping[str, Any], name: str = "bow", identity: str = "bow"):
-        self.name, self.identity = name, identity
+    def __init__(
+        self,
+        linear: Linear,
+        about: Mapping[str, Any],
+        name: str = "bow",
+        identity: str = "bow",
+        trained: Trained | None = None,
+    ):
+        self.name, self.identity, self.trained = name, identity, trained
         self.settings: Mapping[str, object] = {}
         self.about = about
         self._linear = linear
@@ -51,18 +61,23 @@ class Bow:
         """Raise now if the questions are not those of the task that it was trained on."""
         labels, segments = tuple(self.about["labels"]), self.about["segments"]
         for task, choices, count in {(r.task, r.choices, len(r.segments)) for r in requests}:
-            if choices != labels or count <= max(segments):
+            if sorted(choices) != sorted(labels) or count <= max(segments):
                 raise ModelError(
                     f"{self.name} was trained on {self.about['task']} ({', '.join(labels)}), and this is {task} "
                     f"({', '.join(choices) or 'free text'})",
-                    hint="train one on this task: unwaver bow --help",
+                    hint="train one on this task: unwaver bow --help, or unwaver train --base ngrams",
                 )
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        place = {label: n for n, label in enumerate(self.about["labels"])}
         for start in range(0, len(requests), BATCH):
-            texts = [self._text(r.segments) for r in requests[start : start + BATCH]]
+            some = requests[start : start + BATCH]
+            texts = [self._text(r.segments) for r in some]
             logs = self._linear.log_probabilities(features(texts, self.about.get("features", LENGTH)))
-            yield [(start + n, Answer(logprobs=tuple(map(float, row)))) for n, row in enumerate(logs)]
+            yield [
+                (start + n, Answer(logprobs=tuple(float(row[place[choice]]) for choice in r.choices)))
+                for n, (r, row) in enumerate(zip(some, logs, strict=True))
+            ]
 
     def close(self) -> None:
         pass
@@ -99,7 +114,10 @@ def open_model(name: str) -> Bow:
     if weights.shape != (COLUMNS, len(about["labels"])) or bias.shape != weights.shape[1:]:
         raise ModelError("model.json and weights.npz do not belong together", file=place, hint="train it again")
     identity = hashlib.sha256(raw + json.dumps(about, sort_keys=True).encode()).hexdigest()
-    return Bow(linear, about, place.name, f"bow:{identity}")
+    trained = read_trained(place)
+    whole = place.resolve()
+    shown = place.name if trained is None else f"{whole.parent.name}/{whole.name}"  # all are called seed0, seed1 …
+    return Bow(linear, about, shown, f"bow:{identity}", trained)
 
 
 # --- features -----------------------------------------------------------------------------------------------
@@ -126,7 +144,7 @@ def features(texts: Sequence[str], form: str = LENGTH) -> Any:
 
 def ngrams(text: str) -> Iterator[str]:
     """ngrams("A dog runs.") -> "a", "a dog", "a dog runs", …: words in lower case, signs apart from them"""
-    words = re.findall(r"\w+|[^\w\s]", text.lower())
+    words = words_of(text)
     for start in range(len(words)):
         for size in range(1, min(LONGEST, len(words) - start) + 1):
             yield " ".join(words[start : start + size])
@@ -163,8 +181,7 @@ def train(
     if descent is None:
         linear = _fitted(features(texts), classes, len(form.labels), penalty)
     else:
-        linear = _by_descent(features(texts, MEAN), classes, len(form.labels), descent, seed)
-        how = {"like": "fasttext", "features": MEAN, **asdict(descent)}
+        linear, how = by_descent(texts, classes, len(form.labels), descent, seed)
     about = {
         "version": VERSION,
         "task": task,
@@ -188,12 +205,21 @@ def _fitted(matrix: Any, classes: Any, count: int, penalty: float) -> Linear:
     return Linear(weights, found.bias)
 
 
-def _by_descent(matrix: Any, classes: Any, count: int, how: Descent, seed: int) -> Linear:
+def by_descent(
+    texts: Sequence[str],
+    classes: Ints,
+    count: int,
+    how: Descent,
+    seed: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> tuple[Linear, dict[str, Any]]:
+    """Trained as fastText trains one, and what model.json says of it."""
+    matrix = features(texts, MEAN)
     used = np.unique(matrix.indices)
-    found = fit_ngrams(matrix[:, used].tocsr(), classes, count, how, seed)
+    found = fit_ngrams(matrix[:, used].tocsr(), classes, count, how, seed, progress)
     weights = np.zeros((COLUMNS, count))
     weights[used] = found.weights
-    return Linear(weights, found.bias)
+    return Linear(weights, found.bias), {"like": "fasttext", "features": MEAN, **asdict(how)}
 
 
 def save(model: Bow, place: Path) -> None:

@@ -15,6 +15,7 @@ from unwaver.tasks import T5
 from unwaver.tasks.choice import CHOICE
 from unwaver.types import Model
 
+BILSTM = "UnwaverBiLstm"  # the architecture of unwaver.models.bilstm
 HUB_SECONDS = 5.0  # that the hub has to answer
 
 
@@ -53,9 +54,13 @@ def open_model(
         "trust_remote_code": trust_remote_code,
     }
     kind = "classifier" if trained is not None and trained.heads else kind_of(config, name)
-    if kind == "classifier":
+    if kind in ("classifier", "bilstm"):
         if method not in (None, "classify"):
             raise UsageError(f"{name} is a classifier: it has no method {method}", hint="leave --method out")
+        if kind == "bilstm":
+            from unwaver.models.bilstm import open_bilstm
+
+            return open_bilstm(Path(path), shown, identity, config, trained, device, map or {})
         loading |= {"batch_tokens": batch_tokens, "trained": trained, "map": map or {}}
         if chooses(config, trained):
             from unwaver.models.hf_choice import Chooser
@@ -130,11 +135,13 @@ def chooses(config: Mapping[str, Any], trained: Trained | None) -> bool:
 
 
 def kind_of(config: dict[str, Any], name: str) -> str:
-    """classifier, causal or seq2seq, from the architecture: ["BertForSequenceClassification"] -> classifier."""
+    """classifier, bilstm, causal or seq2seq, by architecture: ["BertForSequenceClassification"] -> classifier."""
     named = config.get("architectures")
     architecture = str(named[0]) if isinstance(named, list) and named else ""
     if architecture.endswith(("ForSequenceClassification", "ForMultipleChoice")):
         return "classifier"
+    if architecture == BILSTM:
+        return "bilstm"
     if config.get("is_encoder_decoder"):
         return "seq2seq"
     if architecture.endswith(("ForCausalLM", "LMHeadModel")):

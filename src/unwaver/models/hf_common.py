@@ -90,6 +90,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         inside = sorted(p.parent for p in folder.glob("*/config.json"))
         hint = f"a model is in it: {inside[0]}" if inside else _SAVED
+        if (folder / "weights.npz").is_file():
+            hint = f"it is a bag of words: bow/{folder}"
         raise ModelError("the model folder has no config.json", hint=hint, file=folder) from None
     except json.JSONDecodeError as e:
         message = f"broken JSON: {e.msg} at column {e.colno}"

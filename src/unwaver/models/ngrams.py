@@ -7,6 +7,8 @@ nothing nonlinear between the two, so what is kept is their product: one weight 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,11 @@ from unwaver.stats import Floats, Ints
 from unwaver.stats.linear import Linear
 
 MEAN = "mean"  # how n-grams are weighted: by their share of the text
+
+
+def words_of(text: str) -> list[str]:
+    """words_of("A dog runs.") -> ["a", "dog", "runs", "."]: lower case, signs apart from words."""
+    return re.findall(r"\w+|[^\w\s]", text.lower())
 
 
 @dataclass(frozen=True)
@@ -33,8 +40,16 @@ class Descent:
                 raise UsageError(f"--{name} is {value:g}, expected more than 0", hint="leave it out")
 
 
-def fit_ngrams(shares: Any, classes: Ints, count: int, how: Descent, seed: int = 0) -> Linear:
-    """`shares` has a row for each text (scipy.sparse, CSR): the share of each n-gram; rows sum to 1."""
+def fit_ngrams(
+    shares: Any,
+    classes: Ints,
+    count: int,
+    how: Descent,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Linear:
+    """`shares` has a row for each text (scipy.sparse, CSR): the share of each n-gram; rows sum to 1. `progress`
+    hears of each epoch."""
     random = np.random.default_rng(seed)
     width = shares.shape[1]
     vectors = random.uniform(-1 / how.dimension, 1 / how.dimension, (width, how.dimension))
@@ -47,6 +62,7 @@ def fit_ngrams(shares: Any, classes: Ints, count: int, how: Descent, seed: int =
             start, end = shares.indptr[row], shares.indptr[row + 1]
             if start != end:
                 _step(vectors, layer, shares.indices[start:end], shares.data[start:end], classes[row], rate)
+        progress(1)
     return Linear(vectors @ layer.T, np.zeros(count))
 
 

@@ -9,16 +9,21 @@ from typing import Any
 
 from unwaver.checked import is_number
 from unwaver.errors import DataError, near
+from unwaver.models.trained import check_form
 from unwaver.train.adversarial import WAYS
+from unwaver.train.base import CHOOSE, CLASSIFY, TEXT
 from unwaver.train.recipes import NAMES as RECIPES
+from unwaver.train.setup import ALL
 
 EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.single]; docs/train.md shows one'
 # of a setting, handed to the training as they are
 TRAINING = (
     "recipe", "lr", "batch", "epochs", "length", "patience", "share", "consistency", "writer", "antonyms", "lang",
-    "adversarial", "samples", "bar", "encoder", "masked_lm", "test_rows",
+    "adversarial", "samples", "bar", "encoder", "masked_lm", "test_rows", "head", "vectors", "dimension",
 )  # fmt: skip
-_WHOLE = ("batch", "epochs", "length", "patience", "samples", "test_rows")
+HEADS = (CLASSIFY, TEXT, CHOOSE)
+METHODS = ("generate", "logprob")  # of models that write
+_WHOLE = ("batch", "epochs", "length", "patience", "samples", "test_rows", "dimension")
 _NUMBERS = ("lr", "share", "consistency", "bar")
 
 
@@ -63,9 +68,21 @@ class Checker:
                 raise self.error(f"{where}{key}: found {value!r}, expected a number")
             if key not in _NUMBERS:
                 self.typed(value, str, f"{where}{key}")
-        for key, known in (("recipe", RECIPES), ("adversarial", WAYS)):
+        for key, known in (("recipe", RECIPES), ("adversarial", WAYS), ("head", HEADS)):
             if key in entry and entry[key] not in known:
                 raise self.error(f"{where}{key}: found {entry[key]!r}", near(entry[key], known))
+
+    def by_task(self, entry: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+        """A text for all tasks ("*"), or one for each of some: form = "t5", or form = { rte = "t5" }."""
+        value = entry.get(key, {})
+        found = {ALL: value} if isinstance(value, str) else self.table(value, f"{where}{key}")
+        for task, name in found.items():
+            self.typed(name, str, f"{where}{key}.{task}")
+            if key == "method" and name not in METHODS:
+                raise self.error(f"{where}{key}: found {name!r}", near(name, METHODS))
+            if key == "form":
+                check_form(name)
+        return found
 
     def fractions(self, value: Any, where: str) -> tuple[float, ...]:
         found = self.typed(value, list, where)

@@ -10,7 +10,6 @@ from typing import Any
 
 from unwaver.errors import DataError, near
 from unwaver.files import read_toml
-from unwaver.models.trained import check_form
 from unwaver.study.checker import EXAMPLE, TRAINING, Checker
 from unwaver.study.sides import (
     Comparison,
@@ -24,10 +23,21 @@ from unwaver.train.setup import ALL, Setup, task_and_form
 
 _TOP = (
     "bases", "families", "seeds", "draw_by_seed", "paired", "fractions", "limit", "compare", "tasks", "settings",
-    "base_accuracy", "test_rows", *TRAINING[:6],
+    "base_accuracy", "test_rows", "form", "method", *TRAINING[:6],
 )  # fmt: skip
-_OF_TASK = ("train", "test", "rows", "form", "evaluate")
-_OF_SETTING = ("multi_task", "pool", "tasks", "seeds", "fractions", "variants", "start", *TRAINING)
+_OF_TASK = ("train", "test", "rows", "form", "method", "evaluate")
+_OF_SETTING = (
+    "form",
+    "method",
+    "multi_task",
+    "pool",
+    "tasks",
+    "seeds",
+    "fractions",
+    "variants",
+    "start",
+    *TRAINING,
+)
 _OF_EVALUATION = ("split", "variants")
 
 
@@ -52,6 +62,7 @@ class TaskPlan:
     test: str | None = None
     rows: int | None = None
     form: str | None = None
+    method: str | None = None  # by which text-to-text models answer when they are evaluated
     evaluate: tuple[Evaluation, ...] = ()
 
 
@@ -68,6 +79,8 @@ class Setting:
     training: Mapping[str, Any] = field(default_factory=dict)
     seeds: Mapping[str, int] = field(default_factory=dict)  # by task, "*": all
     pool: bool = False
+    form: Mapping[str, str] = field(default_factory=dict)  # by task, "*": all
+    method: Mapping[str, str] = field(default_factory=dict)  # the same
 
     @property
     def together(self) -> bool:
@@ -112,6 +125,8 @@ class StudyPlan:
     training: Mapping[str, Any] = field(default_factory=dict)
     draw_by_seed: bool = False
     base_accuracy: bool = False
+    form: Mapping[str, str] = field(default_factory=dict)  # by task, "*": all
+    method: Mapping[str, str] = field(default_factory=dict)  # the same
 
     @property
     def fractions(self) -> list[float]:
@@ -133,6 +148,25 @@ class StudyPlan:
 
     def seeds_of(self, setting: Setting, task: str) -> int:
         return setting.seeds.get(task, setting.seeds.get(ALL, self.seeds))
+
+    def form_of(self, setting: Setting, task: str) -> str | None:
+        """What a setting says goes before what a task says, and that before the study."""
+        return _first(task, setting.form, {task: self.tasks[task].form or ""}, self.form)
+
+    def method_of(self, setting: Setting, task: str) -> str | None:
+        """By which a text-to-text model is evaluated; None is its own way."""
+        return _first(task, setting.method, {task: self.tasks[task].method or ""}, self.method)
+
+    def _form_of_start(self, out: Path, base: str, condition: Condition, setting: Setting) -> str | None:
+        """The form in which the start of a setting is trained: it is not there yet."""
+        if setting.start is None:
+            return None
+        name, _, task = setting.start.partition("/")
+        other = self.settings[name]
+        tasks = (task,) if task else other.tasks or tuple(self.tasks)
+        options = self._setup(out, base, Condition(name, condition.fraction), other, tasks)
+        forms = {Setup(**options).task_in_form(each)[1] for each in tasks}
+        return forms.pop() if len(forms) == 1 else ""
 
     def size_of(self, base: str) -> str:
         """The name of its size; empty where the study names none: all its bases are then of one."""
@@ -158,13 +192,15 @@ class StudyPlan:
             place = self._place(out, base, Condition(other, condition.fraction), (task,), not task)
             start = str(place / "seed{seed}")
         plans = {task_and_form(task)[0].name: self.tasks[task] for task in tasks}
+        forms = {name: self.form_of(setting, p.name) for name, p in plans.items()}
         variants = {name: setting.variants.get(p.name, setting.variants.get(ALL, ())) for name, p in plans.items()}
         return {
             "tasks": tasks,
             "base": start,
             "multi_task": setting.multi_task,
             "pool": setting.pool,
-            "form": {name: p.form for name, p in plans.items() if p.form},
+            "form": {name: form for name, form in forms.items() if form},
+            "start_form": self._form_of_start(out, base, condition, setting),
             "train_split": {name: p.train for name, p in plans.items()},
             "test_split": {name: p.test for name, p in plans.items() if p.test},
             "rows": {name: p.rows for name, p in plans.items() if p.rows},
@@ -174,6 +210,12 @@ class StudyPlan:
             **self.training,
             **setting.training,
         }
+
+
+def _first(task: str, *tables: Mapping[str, str]) -> str | None:
+    """What the first of several tables says of a task, or of all."""
+    said = (table.get(task) or table.get(ALL) for table in tables)
+    return next((text for text in said if text), None)
 
 
 def folder_name(text: str) -> str:
@@ -224,6 +266,8 @@ def read_plan(path: Path) -> StudyPlan:
         training={key: found[key] for key in TRAINING if key in found},
         draw_by_seed=by_seed,
         base_accuracy=_base_accuracy(found, tasks, check),
+        form=_of_tasks(found, "form", tasks, "", check),
+        method=_of_tasks(found, "method", tasks, "", check),
     )
     _check_starts(plan, check)
     return plan
@@ -258,11 +302,11 @@ def _task(name: str, entry: Mapping[str, Any], check: Checker) -> TaskPlan:
     where = f"tasks.{name}"
     check.keys(entry, _OF_TASK, where)
     task_and_form(name)  # says what is known
-    for key in ("train", "test", "form"):
+    for key in ("train", "test", "form", "method"):
         check.typed(entry.get(key, ""), str, f"{where}.{key}")
     check.above_zero(entry, ("rows",), f"{where}.")
-    if entry.get("form"):
-        check_form(entry["form"])
+    for key in ("form", "method"):
+        check.by_task(entry, key, f"{where}.")
     evaluate = [_evaluation(e, where, check) for e in check.typed(entry.get("evaluate", []), list, where)]
     if len(set(evaluate)) < len(evaluate):
         raise check.error(f"{where}.evaluate: the same is named twice", "name each once")
@@ -308,7 +352,19 @@ def _setting(
         {key: entry[key] for key in TRAINING if key in entry},
         _seeds_of_setting(where, entry, chosen or list(tasks), check),
         check.typed(entry.get("pool", False), bool, f"{where}.pool"),
+        _of_tasks(entry, "form", tasks, f"{where}.", check),
+        _of_tasks(entry, "method", tasks, f"{where}.", check),
     )
+
+
+def _of_tasks(
+    entry: Mapping[str, Any], key: str, tasks: Mapping[str, TaskPlan], where: str, check: Checker
+) -> dict[str, str]:
+    """A text for all tasks, or one for each of some, which the study has."""
+    found = check.by_task(entry, key, where)
+    for task in set(found) - {ALL, *tasks}:
+        raise check.error(f"{where}{key}: {task} is no task of this study", near(task, tasks))
+    return found
 
 
 def _seeds_of_setting(

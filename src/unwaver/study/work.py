@@ -14,16 +14,17 @@ from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder, stored
 from unwaver.engine.runs import go
-from unwaver.errors import DataError, StoreFull
+from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.files import read_rows
-from unwaver.models.hf_common import folder_identity
 from unwaver.study.plan import Evaluation, Job, StudyPlan
 from unwaver.study.sides import Condition, Side
 from unwaver.study.workers import side_by_side
 from unwaver.suites.library import library
 from unwaver.suites.select import cases
+from unwaver.train.base import is_text_to_text, open_base
 from unwaver.train.data import labelled
 from unwaver.train.finetune import is_trained, train
+from unwaver.train.own_bases import identity_of, model_name
 from unwaver.train.setup import task_and_form
 
 
@@ -162,8 +163,9 @@ def _config(plan: StudyPlan, job: Job, task: str, evaluation: Evaluation, model:
         "limit": plan.limit,
         "data_dir": job.setup.data_dir,
         "device": job.setup.device,
+        "method": _method(plan, job, task),
     }
-    models = (f"hf/{model}",)
+    models = (model_name(model),)
     if evaluation.suite:
         base = plan.base_accuracy and evaluation.has_base
         return Config((evaluation.suite,), models, base_accuracy=base, **general)
@@ -174,12 +176,24 @@ def _config(plan: StudyPlan, job: Job, task: str, evaluation: Evaluation, model:
     return Config((file,), models, task=name, variants=evaluation.variants, **general)
 
 
+def _method(plan: StudyPlan, job: Job, task: str) -> str | None:
+    """Only a model that writes has a choice of methods."""
+    method = plan.method_of(plan.settings[job.condition.setting], task)
+    if method is None:
+        return None
+    config = open_base(job.base)[1]
+    if not is_text_to_text(config, job.setup.head):
+        hint = "leave method out, or give it to settings and tasks of a text-to-text model (T5) only"
+        raise UsageError(f"method {method}: {job.base} is trained to classify", file=plan.file, hint=hint)
+    return method
+
+
 def _is_done(place: Path, config: Config, model: Path) -> bool:
     """Scores are there, of this question and of these weights, and nothing was left out."""
     if not (place / folder.SCORES).exists() or not (place / folder.RUN).exists():
         return False
     record = stored.read_run(place)
-    same = record.get("id") == config.id and record["models"][0].get("identity") == folder_identity(model)
+    same = record.get("id") == config.id and record["models"][0].get("identity") == identity_of(model)
     asked_base = not config.base_accuracy or record["config"].get("base_accuracy", False)  # not part of the id
     return same and asked_base and not record.get("spent", {}).get("stopped")
 

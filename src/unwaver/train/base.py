@@ -11,6 +11,7 @@ from unwaver.errors import ModelError, UsageError
 from unwaver.models.hf import find_model
 from unwaver.models.hf_common import folder_identity, import_torch, read_config
 from unwaver.models.pretrained import pretrained
+from unwaver.train.own_bases import OWN, own_config, own_identity
 
 PACKAGE = "package/"
 TEXT, CLASSIFY, CHOOSE = "text", "classify", "choose"
@@ -18,7 +19,9 @@ TEXT, CLASSIFY, CHOOSE = "text", "classify", "choose"
 
 def open_base(name: str) -> tuple[str, dict[str, Any]]:
     """What transformers loads the base by, and its configuration: "hf/PATH-OR-ID", the same without hf/, or
-    "package/NAME" for weights that come inside a Python package."""
+    "package/NAME" for weights that come inside a Python package; "ngrams" and "bilstm" need none."""
+    if name in OWN:
+        return own_config(name)
     if name.startswith(PACKAGE):
         folder = _in_package(name.removeprefix(PACKAGE))
         return str(folder), read_config(folder)
@@ -31,6 +34,8 @@ def open_base(name: str) -> tuple[str, dict[str, Any]]:
 
 def base_identity(name: str) -> str:
     """A hash of the weights of a folder, wherever it lies; the name of a model on the hub."""
+    if name in OWN:
+        return own_identity(name)
     path, _ = open_base(name)
     return folder_identity(Path(path)) if Path(path).is_dir() else path
 

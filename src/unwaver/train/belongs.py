@@ -9,6 +9,7 @@ from dataclasses import fields
 from unwaver import registry
 from unwaver.errors import UsageError
 from unwaver.suites.built import names_of
+from unwaver.train.own_bases import BILSTM
 from unwaver.train.setup import Setup
 
 _ADVERSARIAL = ("samples", "bar", "encoder", "masked_lm")
@@ -32,6 +33,8 @@ def _missing(setup: Setup) -> dict[str, str]:
         found |= dict.fromkeys(_ADVERSARIAL, "--adversarial")
     elif setup.adversarial != "masked-lm":
         found["masked_lm"] = "--adversarial masked-lm"
+    if setup.base != BILSTM:
+        found["vectors"] = "--base bilstm"
     if not setup.test_split:
         found["test_rows"] = "--test-split"
     variants = [name for names in setup.variants.values() for name in names]

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unwaver.groups import SEEN_FLAG
+from unwaver.train.own_bases import BILSTM, NGRAMS, OWN
 
 
 def card(about: Mapping[str, Any]) -> str:
     """What a reader of the folder must know: data, recipe, seed, scores."""
-    recipe = about["recipe"]
     setup = about["setup"]
     lines = [
         "---",
-        "library_name: transformers",
+        f"library_name: {'unwaver' if about['base'] in OWN else 'transformers'}",
         "---",
         f"# {', '.join(about['tasks'])}, seed {about['seed']}",
         "",
@@ -30,10 +30,7 @@ def card(about: Mapping[str, Any]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        f"Recipe `{recipe['name']}`: AdamW, learning rate {recipe['lr']:g} {_warmup(recipe)}falling linearly to "
-        f"0, weight decay {recipe['weight_decay']:g}, batch {recipe['batch']}, at most {recipe['length']} tokens, "
-        f"at most {recipe['epochs']} epochs ({about['epochs_trained']:g} were trained), the best on the hold-out "
-        "kept.",
+        _recipe(about),
     ]
     if drawn := _drawn(setup):
         lines.append(f"Drawn from the file: {drawn}.")
@@ -62,6 +59,22 @@ def card(about: Mapping[str, Any]) -> str:
     if about["heads"]:
         lines += ["The encoder is shared; heads.safetensors has a head for each task.", ""]
     return "\n".join(lines)
+
+
+def _recipe(about: Mapping[str, Any]) -> str:
+    recipe = about["recipe"]
+    if about["base"] == NGRAMS:
+        return (
+            f"Stochastic gradient descent, learning rate {recipe['lr']:g} falling linearly to 0, "
+            f"{recipe['epochs']} epochs; n-grams of up to four words. The hold-out chose nothing."
+        )
+    unit = "words" if about["base"] == BILSTM else "tokens"
+    return (
+        f"Recipe `{recipe['name']}`: AdamW, learning rate {recipe['lr']:g} {_warmup(recipe)}falling linearly to "
+        f"0, weight decay {recipe['weight_decay']:g}, batch {recipe['batch']}, at most {recipe['length']} {unit}, "
+        f"at most {recipe['epochs']} epochs ({about['epochs_trained']:g} were trained), the best on the hold-out "
+        "kept."
+    )
 
 
 def _warmup(recipe: Mapping[str, Any]) -> str:

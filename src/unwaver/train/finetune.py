@@ -38,6 +38,7 @@ from unwaver.models.trained import (
 from unwaver.train.base import CHOOSE, PACKAGE, is_text_to_text, load_tokenizer, open_base
 from unwaver.train.card import card
 from unwaver.train.material import Material, formed, material
+from unwaver.train.own_bases import BILSTM, NGRAMS, OWN, open_trained, told
 from unwaver.train.recipes import Recipe
 from unwaver.train.rows import RowEncoder, accuracy_on, answered, lines_of_test
 from unwaver.train.setup import Setup, as_json, nothing_unseen
@@ -210,10 +211,17 @@ class _Training:
         return TrainedModel(self.folder, self.seed, scores)
 
     def _train(self) -> None:
-        tokenizer = load_tokenizer(self.base)
-        recipe = self._fitted(self.recipe, tokenizer)
-        labels = self.setup.parts[0].task.labels if self.setup.pool else ()
-        encode = RowEncoder(tokenizer, recipe.length, self.text_to_text, labels)
+        if self.base == NGRAMS:
+            self._train_bag()
+            return
+        own = None
+        if self.base == BILSTM:
+            from unwaver.train.bilstm_base import beginning
+
+            own = beginning(self.setup, self.recipe.length, self.setup.head == CHOOSE)
+        tokenizer = own.words if own else load_tokenizer(self.base)
+        recipe = self.recipe if own else self._fitted(self.recipe, tokenizer)
+        encode = RowEncoder(tokenizer, recipe.length, self.text_to_text, self._labels())
         read = material(self.setup, encode, self.seed, multi_task=self.multi_task, say=self.say)
         own_checkpoints(self.checkpoints, self.setup.id(self.seed))
         tuning = Tuning(
@@ -227,6 +235,7 @@ class _Training:
             self.setup.device,
             self.checkpoints,
             self.setup.head == CHOOSE,
+            own.start if own else None,
         )
         model, epochs = tuning.tune(
             read.rows,
@@ -236,7 +245,21 @@ class _Training:
             save_seconds=self.save_seconds,
             resumed=lambda done, of: self.say(f"{self.folder}: going on after {done:,} of {of:,} steps"),
         )
-        self._save(model, tokenizer, read, self._about(read, recipe, epochs))
+        save = partial(own.save, model) if own else partial(self._save_pretrained, model, tokenizer)
+        self._save(save, read, self._about(read, recipe, epochs))
+
+    def _train_bag(self) -> None:
+        from unwaver.models.bow import save
+        from unwaver.train.ngrams_base import TextRows, fit_bag
+
+        encode = TextRows(self.setup.parts[0].task.labels)
+        read = material(self.setup, encode, self.seed, multi_task=False, say=self.say)
+        bag = fit_bag(self.setup, read.rows, encode.texts, self.recipe, self.seed, self.track)
+        self._save(partial(save, bag), read, self._about(read, self.recipe, self.recipe.epochs))
+
+    def _labels(self) -> Sequence[str]:
+        """Of the one head that several sets share."""
+        return self.setup.parts[0].task.labels if self.setup.pool else ()
 
     def _fitted(self, recipe: Recipe, tokenizer: Any) -> Recipe:
         """Inputs are cut where the base ends, if the recipe does not cut them before."""
@@ -246,16 +269,19 @@ class _Training:
         self.say(f"{self.base} reads {limit} tokens: inputs are cut there, not at {recipe.length}")
         return replace(recipe, length=limit)
 
-    def _save(self, model: Any, tokenizer: Any, read: Material, about: Mapping[str, Any]) -> None:
-        """unwaver.json comes last, when all else is on the disk: with it the training is done."""
-        part = self.part
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
+    def _save_pretrained(self, model: Any, tokenizer: Any, part: Path) -> None:
         if self.multi_task:
             model.save(part)
         else:
             model.save_pretrained(part)
         tokenizer.save_pretrained(part)
+
+    def _save(self, save: Callable[[Path], None], read: Material, about: Mapping[str, Any]) -> None:
+        """unwaver.json comes last, when all else is on the disk: with it the training is done."""
+        part = self.part
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        save(part)
         tasks = {p.task.name: p.task for p in self.setup.parts}
         seen = np.union1d(fingerprints(read.learnt, tasks), self._seen_by_base())
         np.savez_compressed(part / SEEN, seen=seen)
@@ -266,7 +292,7 @@ class _Training:
 
     def _seen_by_base(self) -> Fingerprints:
         """What the base was trained on, if it is a model of ours: its weights are where this one began."""
-        known = read_trained(Path(self.base))
+        known = None if self.base in OWN else read_trained(Path(self.base))
         return known.seen if known is not None else np.empty(0, np.uint64)
 
     def _about(self, read: Material, recipe: Recipe, epochs: float) -> dict[str, Any]:
@@ -301,6 +327,8 @@ class _Training:
     def _base_name(self) -> str:
         """A package or a model of the hub by its name, a folder by its last part: a card goes where paths do not.
         A model of ours says what it is."""
+        if self.base in OWN:
+            return told(self.base, self.setup.vectors)
         about = _read_about(Path(self.base))
         if about.get("tasks") and "seed" in about:
             return f"a model of {', '.join(about['tasks'])}, seed {about['seed']}, from {about.get('base_name')}"
@@ -312,9 +340,7 @@ class _Training:
 
         Rows of the test set that were trained on are left out and counted.
         """
-        from unwaver.models.hf import open_model
-
-        model = open_model(str(folder), device=self.setup.device)
+        model = open_trained(folder, self.setup.device)
         known = read_trained(folder)
         assert known is not None
         found: dict[str, dict[str, dict[str, Any]]] = {}

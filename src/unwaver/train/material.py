@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from unwaver.errors import UsageError
 from unwaver.models.trained import in_form
+from unwaver.tasks import Task
 from unwaver.train.adversarial import substituted
 from unwaver.train.consistency import Variant, variants_of
-from unwaver.train.rows import EncodedRow, RowEncoder
+from unwaver.train.rows import EncodedRow
 from unwaver.train.setup import Setup, TaskData
 from unwaver.types import Item
+
+
+class Encoder(Protocol):
+    """What makes a row of an item: RowEncoder, or one for a base of our own."""
+
+    text_to_text: bool
+
+    def row(self, item: Item, task: Task, number: int | None, beside: Variant | None = None) -> EncodedRow: ...
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ def formed(part: TaskData, items: Sequence[Item]) -> list[Item]:
 
 
 def material(
-    setup: Setup, encode: RowEncoder, seed: int, *, multi_task: bool, say: Callable[[str], None]
+    setup: Setup, encode: Encoder, seed: int, *, multi_task: bool, say: Callable[[str], None]
 ) -> Material:
     """Encode every task of a setup; with several heads a row carries the number of its own."""
     rows, held, learnt, added = list[EncodedRow](), list[EncodedRow](), list[Item](), 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unwaver.errors import UsageError, near
+from unwaver.train.own_bases import BILSTM, NGRAMS, RECIPES
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ _CALM = Recipe(64, 128, 1e-5, 10)  # the length is ours
 _PARANLU = {"deberta": Recipe(16, 128, 5e-6, 2), "": Recipe(32, 128, 2e-5, 2)}  # the length is ours
 _PP = Recipe(8, 128, 6e-6, 3, patience=3, warmup=50)  # the length is ours; it does not stop early
 _SMALL = Recipe(32, 128, 1e-4, 3)
+# of bases without weights: ParaNLU's, with a learning rate and a length of ours for the BiLSTM
+_OWN = {NGRAMS: Recipe(1, 1, 0.1, 5), BILSTM: Recipe(64, 128, 1e-3, 10)}
 _OF_ALL = {"calm": _CALM, "pp": _PP, "small": _SMALL}
 NAMES = ("becel", "calm", "paranlu", "pp", "small")
 
@@ -63,6 +66,12 @@ def recipe_for(name: str, tasks: Sequence[str], family: str, **changed: Any) -> 
 
 
 def _recipe(name: str, task: str, family: str) -> Recipe:
+    if family in _OWN:
+        if name not in RECIPES:
+            raise UsageError(
+                f"the recipe {name} is for pretrained models, not for {family}", hint="leave --recipe out"
+            )
+        return _OWN[family]
     if name in _OF_ALL:
         return _OF_ALL[name]
     if name == "paranlu":

@@ -15,6 +15,7 @@ from unwaver.errors import UsageError, near
 from unwaver.models.hf import form_of
 from unwaver.models.hf_common import import_torch, pick_device
 from unwaver.models.trained import PLAIN, check_form, read_trained
+from unwaver.models.word_vectors import check_vectors
 from unwaver.suites.library import library
 from unwaver.tasks import CALM, T5, Task, open_task
 from unwaver.tasks.choice import CHOICE, check_choice
@@ -23,6 +24,7 @@ from unwaver.train.adversarial import check_substitution
 from unwaver.train.base import CHOOSE, CLASSIFY, TEXT, base_identity, open_base
 from unwaver.train.consistency import checked
 from unwaver.train.data import Labelled, drawn, held_out, labelled
+from unwaver.train.own_bases import BILSTM, OWN, check_own, file_hash
 from unwaver.train.pool import check_pool
 from unwaver.train.recipes import Recipe, recipe_for
 from unwaver.types import Item
@@ -74,13 +76,19 @@ class Setup:
     draw_by_seed: bool = False
     draw: int = 0
     pool: bool = False  # several sets with the same labels, one head
+    # of bases without weights: a file of word vectors, or how many numbers each has
+    vectors: str | None = None
+    dimension: int | None = None
+    start_form: str | None = None  # of a start that is not trained yet: the form that it will be trained in
     # where it runs; none of these changes the weights
     data_dir: str | None = None
     device: str | None = None
 
-    PLACE = ("data_dir", "device", "test_split", "test_rows")
+    PLACE = ("data_dir", "device", "test_split", "test_rows", "start_form")
     # not in the id of a model that has them as they always were, so that models of earlier versions are known
-    LATER: ClassVar[Mapping[str, Any]] = {"head": None, "draw": 0, "pool": False}
+    LATER: ClassVar[Mapping[str, Any]] = {
+        "head": None, "draw": 0, "pool": False, "vectors": None, "dimension": None,
+    }  # fmt: skip
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -92,6 +100,7 @@ class Setup:
             raise UsageError("several tasks in one model need heads of their own", hint=hint)
         self._check_numbers()
         self._check_names()
+        check_own(self)
         if self.consistency and not any(self.variants.values()):
             raise UsageError("a consistency loss needs pairs", hint="add --variants swap, or reverse, signal …")
 
@@ -135,11 +144,7 @@ class Setup:
         files = library(Path(self.data_dir).expanduser() if self.data_dir else None)
         found = []
         for name in self.tasks:
-            task, form = task_and_form(name)
-            asked = self.of(self.form, task.name, None)
-            form = check_form(asked or form)
-            task.form_named("" if form == PLAIN else form)
-            form = self._form_of_head(task) or (form if asked or not self._is_t5 else T5)
+            task, form = self.task_in_form(name)
             split = self.of(self.train_split, task.name, TRAIN) or TRAIN
             rows = self.rows.get(task.name, self.rows.get(ALL))
             read = labelled(task, split, files, self.columns)
@@ -154,18 +159,26 @@ class Setup:
             raise UsageError("a task is named twice", hint="name each once")
         return found
 
-    def _form_of_head(self, task: Task) -> str:
-        if self.head != CHOOSE:
-            return ""
-        check_choice(task)
-        return CHOICE
+    def task_in_form(self, name: str) -> tuple[Task, str]:
+        """A task and the form that it is trained in: the one asked for, or by the head, the base and the task."""
+        task, usual = task_and_form(name)
+        asked = self.of(self.form, task.name, None)
+        form = check_form(asked or usual)
+        task.form_named("" if form == PLAIN else form)
+        if self.head == CHOOSE:
+            check_choice(task)
+            return task, CHOICE
+        return task, form if asked or not self._is_t5 else T5
 
     @cached_property
     def _is_t5(self) -> bool:
-        """Whether the base reads tasks as T5 was trained to; what has learnt another form goes on with that."""
-        if "{seed}" in self.base or self.head in (CLASSIFY, CHOOSE):
+        """Whether the base reads tasks as T5 was trained to; what has learnt another form goes on with that. With
+        {seed} in its name, the first seed tells."""
+        if self.head in (CLASSIFY, CHOOSE):
             return False
-        path, config = open_base(self.base)
+        if self.start_form is not None:
+            return self.start_form == T5
+        path, config = open_base(self.base.replace("{seed}", "0"))
         return form_of(config, read_trained(Path(path)), None) == T5
 
     def check(self) -> None:
@@ -177,7 +190,12 @@ class Setup:
             check_substitution(self.adversarial, self.samples, self.encoder, self.masked_lm)
         if self.device not in (None, "cpu"):
             pick_device(import_torch(), self.device)
+        if self.vectors:
+            check_vectors(Path(self.vectors).expanduser())
         family = "" if "{seed}" in self.base else str(open_base(self.base)[1].get("model_type", ""))
+        if family == BILSTM and self.base not in OWN:
+            hint = "begin again: --base bilstm"
+            raise UsageError("a BiLSTM cannot be trained further", file=self.base, hint=hint)
         self.recipe_of(family)
 
     def recipe_of(self, family: str) -> Recipe:
@@ -194,6 +212,8 @@ class Setup:
         rows = [
             [part.form, *((tuple(i.fields.values()), i.accepted) for i in part.data.items)] for part in self.parts
         ]
+        if self.vectors:
+            settings["vectors"] = file_hash(self.vectors)
         settings["base"] = base_identity(self.base.replace("{seed}", str(seed)))
         told = json.dumps([settings, rows, seed], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:16]

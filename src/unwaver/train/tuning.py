@@ -39,6 +39,7 @@ class Tuning:
     device: str | None
     checkpoints: Path
     chooses: bool = False  # one number for each alternative
+    begin: Callable[[int], Any] | None = None  # a model of our own, by its seed
 
     def tune(
         self,
@@ -83,6 +84,8 @@ class Tuning:
             return tuner.model, float(tuner.state.epoch or 0)
 
     def _start(self) -> Any:
+        if self.begin is not None:
+            return self.begin(self.seed)
         if self.text_to_text:
             return load_text_to_text(self.base, self.seed)
         if self.multi_task:
