@@ -14,7 +14,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += --jobs=2
 endif
 
-.PHONY: demo quick test coverage lint check bench torture study clean
+.PHONY: demo quick test coverage lint check bench torture study release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/unwaver run sample --model demo/smollm2
@@ -51,6 +51,19 @@ torture: $(VENV)/.dev $(VENV)-servers/.done
 # trains and evaluates the models of docs/results.md: about two hours on two cores; stopped, it goes on
 study: $(VENV)/.dev
 	$(BIN)/unwaver study studies/results.toml --device cpu --workers 2
+
+# builds the wheel, checks it, and tests it where nothing else is installed
+release: $(VENV)-release/.done
+	rm -rf dist
+	$(VENV)-release/bin/python -m build --quiet
+	$(VENV)-release/bin/twine check --strict dist/*
+	$(VENV)-release/bin/check-wheel-contents dist/*.whl
+	$(PYTHON) release.py dist/*.whl
+
+$(VENV)-release/.done:
+	$(PYTHON) -m venv $(VENV)-release
+	$(VENV)-release/bin/pip --disable-pip-version-check --quiet install build twine check-wheel-contents uv
+	@touch $@
 
 # torch is pinned to one release, so that plain `torch` never brings several GB of CUDA packages with it
 $(VENV)/.venv:
@@ -95,4 +108,4 @@ $(VENV)-servers/.done: pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-lm-eval $(VENV)-servers .mypy_cache .pytest_cache .ruff_cache .coverage .coverage.*
+	rm -rf $(VENV) $(VENV)-lm-eval $(VENV)-servers $(VENV)-release dist .mypy_cache .pytest_cache .ruff_cache .coverage .coverage.*
