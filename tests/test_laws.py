@@ -40,6 +40,7 @@ ORDER = [
     "verdicts",
     "analysis",
     "reports",
+    "project",
     "train",
     "study",
     "cli",

@@ -27,7 +27,7 @@ def config_from(record: Mapping[str, Any], file: Path) -> Config:
             raise DataError(f'"config": found {name!r}, which is unknown', file=file, hint=near(name, known))
         if name == "review" and (value is None or isinstance(value, str)):  # earlier versions read one sheet
             continue
-        expected, fits = _TYPES[known[name]]
+        expected, fits = TYPES[known[name]]
         if not fits(value) and not (value is None and "None" in known[name]):
             hint = "correct it, or give the option on the command line and leave --from out"
             raise DataError(f'"{name}": found {value!r}, expected {expected}', file=file, hint=hint)
@@ -62,7 +62,7 @@ def _is_number(value: object) -> bool:
 
 
 # what a run.json may hold for each type of a Config field
-_TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
+TYPES: dict[str, tuple[str, Callable[[object], bool]]] = {
     "tuple[str, ...]": ("a list of texts", _is_texts),
     "tuple[float, ...]": ("a list of numbers", lambda v: isinstance(v, list) and all(map(_is_number, v))),
     "Mapping[str, str]": ("texts by name", _is_text_map),

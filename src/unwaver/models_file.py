@@ -72,8 +72,7 @@ def _entry(path: Path, name: str, entry: object) -> Named:
     where = f"[models.{name}]"
     if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
         raise DataError(f"{where} has no model", file=path, hint=f'{where} needs model = "provider/name"')
-    learn("", entry)  # whatever goes wrong, no key is shown
-    _check_no_key(path, where, entry)
+    check_no_key(path, where, entry)
     model, inline = pieces(entry["model"])
     if model.startswith("@"):
         raise DataError(f"{where}: model names another name, {model}", file=path, hint='model = "provider/name"')
@@ -90,7 +89,8 @@ def _entry(path: Path, name: str, entry: object) -> Named:
     return Named(model, options)
 
 
-def _check_no_key(path: Path, where: str, entry: Mapping[str, Any]) -> None:
+def check_no_key(path: Path, where: str, entry: Mapping[str, Any]) -> None:
+    learn("", entry)  # whatever goes wrong, no key is shown
     if found := _key_in("", entry):
         raise DataError(f"{where}: {found} holds a key or a password", file=path, hint=KEY_HINT)
 
@@ -104,6 +104,8 @@ def _key_in(name: str, value: object) -> str | None:
     if isinstance(value, bool) or value in ("", None):
         return None
     text = str(value)
+    if name not in ("model", "key_env") and re.match(r"[^,{]+/[^,]*,\s*\w+=", text):  # a model with its options
+        return _key_in(name, pieces(text)[1])
     secret = is_odd_variable(text) if name == "key_env" else looks_like_key(text) or has_credentials(text)
     return name if secret or is_secret_name(name) else None
 

@@ -33,6 +33,7 @@ BEGINNINGS: dict[str, re.Pattern[bytes]] = {
     "pdf": re.compile(rb"%PDF-"),
     "junit": re.compile(rb"<\?xml [^>]*\?>\s*<testsuites name=\"unwaver gate\""),
     "gate markdown": re.compile(rb"## unwaver gate"),
+    "check markdown": re.compile(rb"## unwaver check"),
     "groups": re.compile(rb'\{"version": \d+, "id": "(?:[^"\\]|\\.)*", "suite": '),
     "audit": re.compile(rb'\{"version": \d+, "model": "(?:[^"\\]|\\.)*", "group": '),
     "run": re.compile(rb'\{\s*"version": \d+,\s*"id": '),

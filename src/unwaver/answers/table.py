@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -160,12 +161,13 @@ def label_reader(
 def _text_reader(read: str) -> Callable[[str], str | None]:
     """What of a free text is the answer; labels need none of it."""
 
-    def extract(text: str) -> str | None:
+    @cache
+    def reader() -> Callable[[str], str | None]:
         from unwaver.answers.extract import reader
 
-        return reader(read)(text)
+        return reader(read)
 
-    return extract
+    return lambda text: reader()(text)
 
 
 def _counted(group: Group, told: Callable[[Item, int], Reading], replicate: int) -> Iterator[tuple[Item, Reading]]:

@@ -165,7 +165,7 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
     from unwaver.engine.stored import read_run
 
     config = config_from(read_run(from_file), from_file)
-    changed = _given_by_hand()
+    changed = given_by_hand()
     config = replace(config, **{name: given[name] for name in changed if name in given})
     if is_masked(config):
         hint = "add the option with the secret again, for example --from run.json --model-arg extra=…"
@@ -173,7 +173,7 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
     return config
 
 
-def _given_by_hand() -> list[str]:
+def given_by_hand() -> list[str]:
     """Options that stood on the command line: they win over those of --from."""
     context = click.get_current_context()
     source = click.core.ParameterSource.COMMANDLINE

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,20 @@ from unwaver.engine.reached import reach
 from unwaver.errors import Stopped, UsageError
 from unwaver.groups import WRITER, has_candidates
 from unwaver.groups.certify import Read, standings
+from unwaver.tasks import Task
 from unwaver.types import Group
 from unwaver.variants.certifiers import SELF, certifiers_for
 
 
 @dataclass(frozen=True)
 class Built:
+    """`kept` are the ids of the variants that count, by group; `tasks` are those that are not built in."""
+
     groups: Sequence[Group]
     notes: Mapping[str, list[str]]
     certification: list[dict[str, Any]]
+    kept: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tasks: Mapping[str, Task] = field(default_factory=dict)
 
 
 def build(config: Config, out: Path, console: Console | None = None) -> Built:
@@ -49,21 +54,22 @@ def build(config: Config, out: Path, console: Console | None = None) -> Built:
         asked = _ask(prepared, store) if asks else Asked(prepared.groups)
         certified = any(has_candidates(group) for group in asked.groups)
         records, summaries = certification(prepared, asked, store) if certified else ([], [])
-        groups = _settled(prepared, asked.groups, store)
+        read = prepared.panel.reads(None, store, prepared.words(asked.groups))[0]
+        groups = [_with_verdicts(group, read) for group in asked.groups]
+        kept = {group.id: _kept(group, read) for group in asked.groups if has_candidates(group)}
     if certified:
         folder.write_audit(out.parent, records)
     folder.write_whole(out, folder.groups_text(groups, prepared.renderer.own_tasks))
-    return Built(groups, prepared.chosen.selection.notes, summaries)
+    return Built(groups, prepared.chosen.selection.notes, summaries, kept, prepared.renderer.own_tasks)
 
 
-def _settled(prepared: Prepared, groups: Sequence[Group], store: Store) -> list[Group]:
-    """The groups with the verdicts of a writer on its own variants in place of its questions: nobody who runs the
-    file has to have that model. They stay marked as self-certified."""
-    read = prepared.panel.reads(None, store, prepared.words(groups))[0]
-    return [_with_verdicts(group, read) for group in groups]
+def _kept(group: Group, read: Read) -> list[str]:
+    return [name for name, standing in standings(group, read).items() if standing == "kept"]
 
 
 def _with_verdicts(group: Group, read: Read) -> Group:
+    """The group with the verdicts of a writer on its own variants in place of its questions: nobody who runs the
+    file has to have that model. They stay marked as self-certified."""
     if all(item.judge != WRITER for item in group.items):
         return group
     found = standings(group, read)

@@ -108,7 +108,7 @@ def checks_of(
             made += _drops(other, side, drops, alpha, seed, common=common, allow_different=allow_different)
         used = {id(placed) for placed, _ in made}
         checks += [_with_failures(check, side) for _, check in made]
-        checks += [_nothing(b, side) for b in bars if id(b) not in used and not _is_hidden(b, side, bars)]
+        checks += [nothing_check(b, side) for b in bars if id(b) not in used and not is_hidden(b, side, bars)]
     return checks
 
 
@@ -174,7 +174,7 @@ def _absolute(side: Side, bars: Sequence[PlacedBar], alpha: float, seed: int) ->
                 named = replace(placed, bar=replace(placed.bar, metric=metric))
                 yield placed, _trusted(_check(found[metric], named, block, alpha, seed), block)
             elif placed.where != EVERYWHERE:  # one that is for everything is for what has this metric
-                yield placed, _missing(placed, block, f"it has no {metric}: {near(metric, found)}")
+                yield placed, missing_check(placed, block, f"it has no {metric}: {near(metric, found)}")
 
 
 def _leading_name(found: Mapping[str, Measured]) -> str:
@@ -188,7 +188,7 @@ def _check(measured: Measured, placed: PlacedBar, block: Block, alpha: float, se
         raise UsageError(f"{bar}: {bar.metric} lies between 0 and 1", hint="a bar is a fraction: 0.10 is 10 %")
     found = measured.estimate(seed, level=1 - 2 * alpha)
     check = _counts(
-        _missing(placed, block, _no_value(bar.metric, block)),
+        missing_check(placed, block, _no_value(bar.metric, block)),
         block,
         measured.counted,
     )
@@ -228,7 +228,7 @@ def _decided(check: Check, value: float, bar: float, *, at_most: bool, alpha: fl
     return replace(check, verdict="undecided", reason=needed, further_groups=more)
 
 
-def _missing(placed: PlacedBar, block: Block, reason: str) -> Check:
+def missing_check(placed: PlacedBar, block: Block, reason: str) -> Check:
     check = Check(
         block.suite,
         block.task,
@@ -279,7 +279,7 @@ def _counts(check: Check, block: Block, counted: int) -> Check:
     )
 
 
-def _nothing(placed: PlacedBar, side: Side) -> Check:
+def nothing_check(placed: PlacedBar, side: Side) -> Check:
     bar, where = placed.bar, placed.where
     cases = side.frame.select("suite", "task", "kind").unique(maintain_order=True).rows()
     known: set[str] = set()
@@ -292,7 +292,7 @@ def _nothing(placed: PlacedBar, side: Side) -> Check:
     return Check("", "", "", side.model, side.method, bar.metric, str(bar), where, "fail", reason)
 
 
-def _is_hidden(placed: PlacedBar, side: Side, bars: Sequence[PlacedBar]) -> bool:
+def is_hidden(placed: PlacedBar, side: Side, bars: Sequence[PlacedBar]) -> bool:
     """Everything that it is about has a bar of its own that names more."""
     cases = side.frame.select("suite", "task", "kind").unique(maintain_order=True).rows()
     about = [case for case in cases if placed.matches(case) is not None]
@@ -333,13 +333,16 @@ def _drops(
             metric = placed.bar.metric
             found = of_metric.get(metric) if metric != LEADING else leading_of(named) if named else None
             if found is not None:
-                drop = _drop(found.one, found.other, placed, block, alpha, seed)
+                drop = drop_check(found.one, found.other, placed, block, alpha, seed)
                 yield placed, _trusted(drop, block, before.block)
             elif placed.where != EVERYWHERE:
-                yield placed, _missing(placed, block, f"it has no {metric}: {near(metric, of_metric)}")
+                yield placed, missing_check(placed, block, f"it has no {metric}: {near(metric, of_metric)}")
 
 
-def _drop(before: Measured, after: Measured, placed: PlacedBar, block: Block, alpha: float, seed: int) -> Check:
+def drop_check(
+    before: Measured, after: Measured, placed: PlacedBar, block: Block, alpha: float, seed: int = 0
+) -> Check:
+    """A bar for how much worse `after` is, on values of the same groups in the same order."""
     metric, bar = after.metric, replace(placed.bar, metric=after.metric.name)
     if not metric.better:
         raise UsageError(
@@ -356,7 +359,7 @@ def _drop(before: Measured, after: Measured, placed: PlacedBar, block: Block, al
         seed=seed,
         level=1 - 2 * alpha,
     )
-    check = _missing(
+    check = missing_check(
         replace(placed, bar=bar), block, f"nothing was measured: {metric.name} has no value in both runs"
     )
     if found is None:

@@ -84,7 +84,7 @@ def read_bars(path: Path) -> tuple[list[PlacedBar], float | None]:
     bars: list[PlacedBar] = []
     for where, table in given.items():
         if where == _BARS and not isinstance(table, dict):
-            bars += _listed(EVERYWHERE, table, path)
+            bars += bars_at(EVERYWHERE, table, path)
             continue
         if not isinstance(table, dict):
             hint = f'put it below a table: ["{EVERYWHERE}"] is for everything'
@@ -109,7 +109,7 @@ def _bars_in(where: str, table: Mapping[str, Any], path: Path) -> Iterator[Place
         if name not in (_BARS, *_WAYS):
             raise DataError(f'["{where}"]: "{name}" is not known', file=path, hint=near(name, (_BARS, *_WAYS)))
     if _BARS in table:
-        yield from _listed(where, table[_BARS], path)
+        yield from bars_at(where, table[_BARS], path)
     for way in _WAYS:
         if way not in table:
             continue
@@ -122,7 +122,8 @@ def _bars_in(where: str, table: Mapping[str, Any], path: Path) -> Iterator[Place
             yield PlacedBar(bar_of(way, metric, value, place, f"{way} = {{tau = 0.1}}"), where)
 
 
-def _listed(where: str, given: Any, path: Path) -> Iterator[PlacedBar]:
+def bars_at(where: str, given: Any, path: Path) -> Iterator[PlacedBar]:
+    """The bars of a list: ["tau<=0.10"] at "becel/snli"."""
     place = _BARS if where == EVERYWHERE else f'["{where}"] {_BARS}'
     if not isinstance(given, list):
         raise DataError(f"{place} = {given!r} is not a list", file=path, hint=f"write {_EXAMPLE}")

@@ -1,0 +1,224 @@
+"""unwaver check."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unwaver.cli.options import FORCE, JSON, MAX_CALLS, MAX_COST, PATH, PRICE_IN, PRICE_OUT, QUIET
+from unwaver.cli.printing import console, inputs_of, print_json
+from unwaver.cli.run_options import FREE_TEXT, HOW_TO_ASK, WHOM_TO_ASK
+from unwaver.cli.run_verb import given_by_hand, pairs
+from unwaver.cli.sections import option, section, verb
+
+if TYPE_CHECKING:
+    from unwaver.project.checking import Checked, Outcomes
+    from unwaver.project.file import Project
+
+NOT_MET, MISSING_ANSWERS = 1, 3
+
+
+@verb(
+    "check",
+    examples=(
+        "unwaver check",
+        "unwaver check --accept",
+        "unwaver check --fresh --junit check.xml --markdown check.md",
+    ),
+)
+@section(
+    "What to do",
+    option(
+        "--accept", is_flag=True, help="Make this run the baseline: write unwaver.lock.jsonl, to be committed."
+    ),
+    option("--with-texts", is_flag=True, help="With --accept: also write questions and answers to the lock."),
+    option("--rebuild", is_flag=True, help="Make the groups again, for a source that has changed."),
+    option("--fresh", is_flag=True, help="Ask everything again, for a service that may have changed."),
+    option("--explain", is_flag=True, help="Print what would be done, and do nothing."),
+    option("--allow-undecided", is_flag=True, help="Exit with 0 if more groups are needed to decide."),
+)
+@WHOM_TO_ASK
+@HOW_TO_ASK
+@FREE_TEXT
+@section("Money", MAX_CALLS, MAX_COST, PRICE_IN, PRICE_OUT)
+@section(
+    "Output",
+    option("--junit", type=PATH, metavar="FILE", help="Write JUnit XML to this file."),
+    option("--markdown", type=PATH, metavar="FILE", help="Write a Markdown summary to this file."),
+    option("--without-texts", is_flag=True, help="Show no question and no answer, for private prompts."),
+    option("--no-report", is_flag=True, help="Do not write report.html."),
+    FORCE,
+    JSON,
+    QUIET,
+)
+def command(
+    accept: bool,
+    with_texts: bool,
+    rebuild: bool,
+    fresh: bool,
+    explain: bool,
+    allow_undecided: bool,
+    junit: Path | None,
+    markdown: Path | None,
+    without_texts: bool,
+    no_report: bool,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Do what unwaver.toml says: ask, compare with what was accepted, and decide.
+
+    Groups are made from the sources once and kept in unwaver.groups. Answers that are there already are not asked
+    for again. Options given here override the file. `unwaver init` writes the file.
+
+    Exit codes: 0 pass, 1 fail or undecided, 2 invalid input, 3 answers are missing.
+    """
+    from unwaver.project.checking import check_project
+    from unwaver.project.file import open_project
+
+    files = _outputs(junit, markdown, force)
+    project = overridden(open_project(), options)
+    _go_to(project.folder, quiet or as_json)
+    project = replace(project, path=Path(project.path.name))
+    if explain:
+        _explain(project, as_json)
+        return
+    outcomes = check_project(
+        project,
+        console(quiet or as_json),
+        rebuild=rebuild,
+        fresh=fresh,
+        accept=accept,
+        with_texts=with_texts and not without_texts,
+        allow_undecided=allow_undecided,
+    )
+    reports = [] if no_report else [str(path) for each in outcomes.sources if (path := _report(each, quiet))]
+    _write(outcomes, files, with_texts=not without_texts)
+    if as_json:
+        print_json(_document(outcomes, without_texts))
+    else:
+        _print(outcomes, reports, without_texts)
+    if not outcomes.is_complete:
+        raise click.exceptions.Exit(MISSING_ANSWERS)
+    if not accept and not outcomes.gate.is_met:
+        raise click.exceptions.Exit(NOT_MET)
+
+
+def overridden(project: Project, options: dict[str, Any]) -> Project:
+    """The project with what stands on the command line in place of what the file says."""
+    named = [name for name in given_by_hand() if name in options or name == "map"]
+    options = {**options, "map": options["label_map"]}
+    texts = {"model_args": "--model-arg", "map": "--map"}
+    chosen = {n: pairs(options[n], texts[n]) if n in texts else options[n] for n in named if n != "label_map"}
+    sources = tuple(
+        source if source.is_log else replace(source, settings={**source.settings, **chosen})
+        for source in project.sources
+    )
+    return replace(project, sources=sources)
+
+
+def _go_to(folder: Path, quiet: bool) -> None:
+    """Paths in the file are relative to its folder."""
+    if folder.resolve() != Path.cwd():
+        os.chdir(folder)
+        if not quiet:
+            click.echo(f"unwaver.toml is in {folder}", err=True)
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def _outputs(junit: Path | None, markdown: Path | None, force: bool) -> dict[str, Path]:
+    """Where the summaries go, checked before anything is asked and before the folder changes."""
+    from unwaver.outputs import check_output, is_step_summary
+
+    inputs = inputs_of("junit", "markdown")
+    if junit:
+        check_output(junit, "junit", inputs=inputs, force=force, option="--junit")
+    if markdown and not is_step_summary(markdown):
+        check_output(markdown, "check markdown", inputs=inputs, force=force, option="--markdown")
+    found = {"junit": junit, "markdown": markdown}
+    return {name: path if str(path) == "-" else path.absolute() for name, path in found.items() if path}
+
+
+def _write(outcomes: Outcomes, files: dict[str, Path], *, with_texts: bool) -> None:
+    from unwaver.engine.folder import write_whole
+    from unwaver.outputs import append, is_step_summary
+    from unwaver.project.said import as_markdown
+    from unwaver.verdicts.gate_files import junit
+
+    if "junit" in files:
+        write_whole(files["junit"], junit(outcomes.gate))
+    if "markdown" in files:
+        text = as_markdown(outcomes, with_texts=with_texts)
+        (append if is_step_summary(files["markdown"]) else write_whole)(files["markdown"], text)
+
+
+def _report(checked: Checked, quiet: bool) -> Path | None:
+    """The page of a source, unless it is there already and nothing was asked since."""
+    from unwaver.cli.report_verb import REPORT, write_report
+    from unwaver.engine.runs import Outcome
+    from unwaver.reports.pictures import installed
+
+    if checked.place is None or not installed():
+        return None
+    page, scores = checked.place / REPORT, checked.place / "scores.json"
+    if page.exists() and scores.exists() and page.stat().st_mtime >= scores.stat().st_mtime:
+        return page
+    write_report(checked.place, Outcome(checked.result, checked.frame, checked.groups), quiet)
+    page.touch()  # the same page is not written again, and would stay older than the scores
+    return page
+
+
+# --- what is printed ----------------------------------------------------------------------------------------
+
+
+def _print(outcomes: Outcomes, reports: list[str], without_texts: bool) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from unwaver.project.said import lines
+
+    screen = Console(highlight=False)
+    styles = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow", "accepted": "bold green"}
+    for word, text in lines(outcomes, reports, with_texts=not without_texts):
+        screen.print(Text(f"{word:<10}", style=styles.get(word, "bold")) + Text(text), soft_wrap=True)
+
+
+def _explain(project: Project, as_json: bool) -> None:
+    from unwaver.project.plan import plan, plan_lines
+
+    found = plan(project)
+    if as_json:
+        print_json({"version": 1, "plan": found})
+        return
+    for line in plan_lines(found):
+        click.echo(line)
+
+
+def _document(outcomes: Outcomes, without_texts: bool) -> dict[str, Any]:
+    from unwaver.project.said import lines
+
+    return {
+        **outcomes.gate.document(),
+        "accepted": outcomes.accepted,
+        "complete": outcomes.is_complete,
+        "said": [" ".join(line) for line in lines(outcomes, with_texts=not without_texts)],
+        "sources": [
+            {
+                "source": checked.source.name,
+                "folder": None if checked.place is None else str(checked.place),
+                "changes": [
+                    {**dict(zip(("source", "model", "task", "kind"), key, strict=True)), **asdict(change)}
+                    for key, change in checked.changes.items()
+                ],
+                "scores": [asdict(score) for score in checked.result.leading()],
+            }
+            for checked in outcomes.sources
+        ],
+    }
