@@ -16,8 +16,8 @@ import pytest
 
 from unwaver.cli import main as main_module
 from unwaver.cli.main import cli, main
-from unwaver.cli.verbs import VERBS
 from unwaver.cli.sections import Option, Verb, option, section, sections_of, verb
+from unwaver.cli.verbs import VERBS
 
 
 def commands(command: click.Command = cli, path: tuple[str, ...] = ("unwaver",)) -> Iterator[tuple[str, Verb]]:
