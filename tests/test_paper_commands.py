@@ -502,7 +502,7 @@ def paranlu_sizes(folder: Folder, said: Sequence[str]) -> None:
 @expects("ParaNLU", "Table 4")
 def paranlu_models(folder: Folder, said: Sequence[str]) -> None:
     columns = ("A_original", "A_test", "A_paraphrase", "P_C", *CORRECTED)
-    for run in ("roberta", "abductive", "unified", "words", "prompted"):
+    for run in ("roberta", "abductive", "unified", "words", "bilstm", "prompted"):
         assert len(folder.values(f"runs/{run}", *columns)) == len(columns)
     published = next(text for text in said if "d-snli-roberta-large" in text)
     has(published, "A_corrected_published", "P_C_corrected_published", "A_test")
