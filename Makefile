@@ -59,6 +59,7 @@ release: $(VENV)-release/.done
 	$(VENV)-release/bin/twine check --strict dist/*
 	$(VENV)-release/bin/check-wheel-contents dist/*.whl
 	$(PYTHON) release.py dist/*.whl
+	$(VENV)-release/bin/uvx --from dist/*.whl unwaver run sample --model fake/random --out $$(mktemp -d)/run -q
 
 $(VENV)-release/.done:
 	$(PYTHON) -m venv $(VENV)-release
