@@ -99,6 +99,17 @@ def test_trials_and_completions_are_replicates(tmp_path: Path) -> None:
     assert result.find("Cons_lex_repeat").value == 0.0
 
 
+def test_repeats_without_perturbations_have_their_consistency(tmp_path: Path) -> None:
+    answers = {"id1": "AAB", "id2": "AAA"}
+    states = [state(id, text, trial=n) for id, texts in answers.items() for n, text in enumerate(texts)]
+    result = unwaver.score(folder(tmp_path / "run", states))
+    repeats = result.find("P_C_repeats", kind="repeat")
+    assert repeats.counted == 2
+    assert repeats.value == pytest.approx(1 - 2 * (2 / 9 * 3 / 2) / 2)
+    lead = result.find("P_C", kind="repeat")
+    assert (lead.counted, lead.not_applicable) == (2, 0)
+
+
 def test_one_request_for_each_reference(tmp_path: Path) -> None:
     states = [
         state("id1", "…", None, reference_index=n, request_mode=m)

@@ -151,3 +151,33 @@ def test_stop_reasons(results: list[Any], tmp_path: Path) -> None:
     results[1]["response"]["finishReason"] = "content_filter"
     score = unwaver.score(written(path, document(results))).find("P_C")
     assert (score.counted, score.cut, score.refused) == (0, 0, 2)
+
+
+def test_a_metric_that_only_some_tests_have(tmp_path: Path) -> None:
+    results = [result(t, p, SAID[str(t), p], True) for t in (1, 2) for p in (0, 1)]
+    for each in results[:2]:
+        each["namedScores"] = {"facts": 1.0}
+    path = written(tmp_path / "out.json", document(results))
+    score = unwaver.score(path, metric_key="facts").find("P_C")
+    assert (score.counted, score.not_applicable, score.value) == (1, 1, 1.0)
+    with pytest.raises(DataError, match='no field "fcts"'):
+        unwaver.score(path, metric_key="fcts")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("out.yaml", "evalId: eval-abc\nresults:\n  version: 3\n"),
+        ("out.yml", "results:\n  version: 3\n  timestamp: '2026'\n"),
+        (
+            "out.csv",
+            'q,"[openai:gpt] Answer: {{q}}","[openai:gpt] Please answer {{q}}"\n1,[PASS] Paris,[PASS] Paris\n',
+        ),
+    ],
+)
+def test_other_outputs_are_named(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(DataError, match="this is promptfoo's") as raised:
+        unwaver.score(path)
+    assert "promptfoo eval --output results.json" in str(raised.value.hint)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.options import CUT, JSON, PATH, UNREADABLE_OUT
+from unwaver.cli.options import CUT, JSON, PATH, UNREADABLE_OUT, log_options
 from unwaver.cli.printing import print_json
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UsageError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from unwaver.asking.failures import Reason
+    from unwaver.engine.load import Loaded
     from unwaver.state import CutMode
     from unwaver.types import Group
 
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     UNREADABLE_OUT,
     JSON,
 )
+@log_options
 def command(
     folder: Path,
     only: str,
@@ -63,23 +65,25 @@ def command(
     limit: int,
     cut: CutMode | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Show the broken groups of a run: texts and answers side by side.
 
-    FOLDER is a run folder. Words that differ from the original are underlined. Right answers are green, wrong
-    answers red.
+    FOLDER is a run folder, a table of answers, or a log of another tool. Words that differ from the original are
+    underlined. Right answers are green, wrong answers red.
     """
     from unwaver.asking.failures import as_records, from_records
-    from unwaver.engine.load import load_run
     from unwaver.metrics import missing
     from unwaver.reports import notion
 
-    run = load_run(folder, cut=cut)
+    run = _loaded(folder, cut, options)
     frames = _of_models(run.frames, model)
+    if failed and run.place is None:
+        raise UsageError("--failed is for run folders", hint="leave it out: the failed calls of a log are counted")
     if failed:
         _show_failed(folder, _items_of(run.groups, only), model, limit, as_json)
         return
-    reasons = [r for r in from_records(run.run["failures"]) if r.role != "model" or model in r.model]
+    reasons = [r for r in from_records(run.run.get("failures", [])) if r.role != "model" or model in r.model]
     parts = [_about(frame, only) for frame in frames]
     if unreadable_out is not None:
         from unwaver.cli.unreadable_answers import write
@@ -98,9 +102,47 @@ def command(
         print_json({"version": 1, **told})
         return
     if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
-        _print(found, {group.id: group for group in run.groups}, limit)
+        _print(found, {group.id: group for group in run.groups or _groups_of(parts)}, limit)
     lines = [*notion.lines_of_frames(parts), *missing.lines_of_frames(parts, run.run)]
     _print_remarks([*lines, *_why(reasons, folder)])
+
+
+def _loaded(path: Path, cut: CutMode | None, options: dict[str, Any]) -> Loaded:
+    """A run folder, or the answers in a table or log. What is neither is told as what it is not: a run."""
+    from unwaver.engine.answer_options import check_answer_options
+    from unwaver.engine.load import load, load_run
+    from unwaver.errors import DataError
+    from unwaver.logs import is_log_folder
+
+    is_run = (path / "run.json").exists() or path.name == "run.json" or not path.exists()
+    check_answer_options([path] if path.exists() else [], **options)
+    if is_run or (path.is_dir() and not is_log_folder(path)):
+        return load_run(path, cut=cut)
+    try:
+        return load([path], cut=cut, **options)
+    except DataError:
+        if path.is_dir() or any(value not in (None, (), False) for value in options.values()):
+            raise
+        load_run(path, cut=cut)  # says that it is no run
+        raise
+
+
+def _groups_of(frames: Iterable[pl.DataFrame]) -> Iterator[Group]:
+    """The groups of a table or log, which has names of wordings and no texts."""
+    from unwaver.types import Group, Item
+
+    for frame in frames:
+        for rows in frame.filter(frame["role"] != "test").partition_by("group", maintain_order=True):
+            first = rows.row(0, named=True)
+            items = {row["item"]: row for row in rows.iter_rows(named=True)}
+            yield Group(
+                first["group"],
+                first["suite"],
+                first["task"],
+                first["kind"],
+                first["expect"],
+                tuple(Item(id, first["task"], row["role"], {"wording": id}) for id, row in items.items()),
+            )
 
 
 def _of_models(frames: Sequence[pl.DataFrame], model: str) -> list[pl.DataFrame]:

@@ -342,6 +342,9 @@ def settle(frame: pl.DataFrame) -> pl.DataFrame:
         return frame
     rest = _numbered(rest)
     rest = rest.with_columns(kind=_kinds(rest))
+    # repeats of an original without variants are what its bucket is made of
+    alone = (pl.col("kind") == "repeat") & (pl.col("role") == "original") & (pl.len().over("task", *BUCKET) > 1)
+    rest = rest.with_columns(role=pl.when(alone).then(pl.lit("variant")).otherwise(pl.col("role")))
     rest = rest.select(list(SCHEMA)).with_columns(pl.col("replicate").cast(pl.Int64))
     done = done.select(list(SCHEMA)).with_columns(pl.col("replicate").cast(pl.Int64))
     return pl.concat([done, rest], how="vertical_relaxed") if done.height else rest

@@ -10,7 +10,7 @@ prompts are its wordings; the same prompt on the same vars again (`--repeat`) is
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +56,19 @@ def looks_like(path: Path) -> bool:
 def read(path: Path, options: LogOptions) -> pl.DataFrame:
     task, results = _results(path)
     partial = Partial()
+    if options.metric_key is not None:
+        results = [(_with_metric(r, options.metric_key, results), where) for r, where in results]
     entries = [_entry(r, where, task, options, partial) for r, where in results]
     partial.tell(options.say, options.metric_key or "score")
     return table_of_entries(entries, path, options, suite=NAME)
+
+
+def _with_metric(result: Mapping[str, Any], key: str, results: Sequence[tuple[Mapping[str, Any], Where]]) -> Any:
+    """The result, with an unknown value for a named score that only other tests have."""
+    scores = _table(result.get("namedScores"))
+    if key in scores or key in result or not any(key in _table(r.get("namedScores")) for r, _ in results):
+        return result
+    return {**result, "namedScores": {**scores, key: None}}
 
 
 def _results(path: Path) -> tuple[str, list[tuple[Mapping[str, Any], Where]]]:
