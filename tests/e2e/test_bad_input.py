@@ -115,7 +115,7 @@ CASES: dict[str, Case] = {
     "unknown room": Case("list sutes", ("unwaver list has no section 'sutes'", "did you mean suites", "known: suites, tasks, models")),
     "folder for a suite": Case("RUN mine", ("this is a folder", "name a file: mine/groups.jsonl"), {"mine/groups.jsonl": PAIR}, "mine"),
     "no such file": Case("RUN mine.csv", ("mine.csv: there is no such file", "check the path"), {}, "mine.csv"),
-    "no such format": Case("RUN mine.txt", ("cannot tell the format of mine.txt", "name it .tsv, .csv, .jsonl or .json"), {"mine.txt": "a"}, "mine.txt"),
+    "no such format": Case("RUN mine.log", ("cannot tell the format of mine.log", "name it .tsv, .csv, .jsonl or .json"), {"mine.log": "a"}, "mine.log"),
     "limit 0": Case("RUN sample --limit 0", ("--limit is 0, expected 1 or more", "leave it out for all")),
     "limit no number": Case("RUN sample --limit ten", ("'ten' is not a valid integer", "unwaver run --help")),
     "limit and sample": Case("RUN sample --limit 2 --sample 2", ("--limit and --sample exclude one another", "give one")),
@@ -152,11 +152,10 @@ CASES: dict[str, Case] = {
     "not UTF-8": Case("RUN becel/snli/semantic --data-dir d", ("not UTF-8: byte 0xe9", "save the file as UTF-8"), becel(HEAD.encode() + b"caf\xe9\tb\t0\tc\n"), SEMANTIC, 2),
     "NUL": Case("RUN becel/snli/semantic --data-dir d", ("found a NUL character", "without NUL characters"), becel(HEAD + "a\tb\0\t0\tc\n"), SEMANTIC, 2),
     # tables of one's own
-    "no variant": Case("RUN q.csv", ('no column for the variant; found: "text", "size", "colour"', "--column variant=NAME"), {"q.csv": "text,size,colour\na,b,c\n"}, "q.csv", 1),
-    "no original": Case("RUN q.csv", ('no column for the original; found: "x", "y", "z"', "--column original=NAME"), {"q.csv": "x,y,z\na,b,c\n"}, "q.csv", 1),
+    "no variant": Case("RUN q.csv --task sst2", ('no column for the variant; found: "text", "size", "colour"', "--column variant=NAME, or have variants made: --variants auto"), {"q.csv": "text,size,colour\na,b,c\n"}, "q.csv", 1),
+    "no original": Case("RUN q.csv", ('3 columns may hold the question: "x" ("a"), "y" ("b"), "z" ("c")', "--column question=x"), {"q.csv": "x,y,z\na,b,c\n"}, "q.csv", 1),
     "column that is not there": Case("RUN q.csv --column original=q", ('no column "q"; found: "a", "b"',), {"q.csv": "a,b\n1,2\n"}, "q.csv", 1),
     "unknown role of a column": Case("RUN q.csv --column orignal=a", ("no column can be the orignal", "did you mean original?"), {"q.csv": "a,b\n1,2\n"}),
-    "semicolons": Case("RUN q.csv", ('found one column, "original;variant", expected a comma', "there are semicolons: save it with commas"), {"q.csv": "original;variant\na;b\n"}, "q.csv", 1),
     "quote never closed": Case("RUN q.csv", ("cells cannot be told apart", "double quote"), {"q.csv": 'original,variant\n"a,b\n'}, "q.csv", 2),
     "empty cell": Case("RUN q.csv", ('column "variant": found nothing, expected a variant', "fill the cell or drop the row"), {"q.csv": "original,variant\na,b\nc,\n"}, "q.csv", 3),
     "task by a near name": Case("RUN q.csv --task snlii", ("no column for the original", "snlii is not a built-in task: did you mean snli"), {"q.csv": "premise,hypothesis,variant,label\na,b,c,0\n"}, "q.csv", 1),
@@ -370,7 +369,7 @@ def test_texts_cannot_steer_the_terminal(here: Any, tmp_path: Path) -> None:
     ]
     assert [done.returncode for done in outputs] == [0, 0, 2]
     assert "red" in outputs[1].stdout
-    assert "no column for the original" in outputs[2].stderr
+    assert "no column holds texts" in outputs[2].stderr
     for text in [done.stdout + done.stderr for done in outputs]:
         assert not set(text) & set("\x1b\x07\x9b\r\u202e\u2066")
 

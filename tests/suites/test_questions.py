@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from unwaver.errors import DataError
+from unwaver.errors import DataError, UsageError
 from unwaver.suites.questions import Unclear, holds_questions, read_questions
 
 ASKED = ["Who wrote Hamlet?", "Where is the city of Oslo?"]
@@ -79,7 +79,7 @@ def test_wrong_columns(tmp_path: Path) -> None:
     with pytest.raises(DataError, match='no column "qestion"') as raised:
         read_questions(path, columns={"question": "qestion"})
     assert raised.value.hint == "did you mean question?"
-    with pytest.raises(DataError, match="no column can be the premise"):
+    with pytest.raises(UsageError, match="no column can be the premise"):
         read_questions(path, columns={"premise": "question"})
 
 

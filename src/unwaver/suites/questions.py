@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from unwaver.answers.columns import as_text
 from unwaver.console import silent
-from unwaver.errors import DataError, near
+from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, missing_column, shown, stem
 from unwaver.suites.common import read_label
 from unwaver.suites.own_table import is_variant, plain_name, roles_of
@@ -143,7 +143,7 @@ def _given(columns: Mapping[str, str | Sequence[str]], names: Sequence[str], pat
     found = {}
     for role, column in columns.items():
         if role not in ROLES:
-            raise DataError(f"no column can be the {role}", hint=near(role, ROLES), file=path, line=1)
+            raise UsageError(f"no column can be the {role}", hint=near(role, ROLES))
         if column not in names:
             raise DataError(missing_column(str(column), names), hint=near(str(column), names), file=path, line=1)
         found[TASK if role == "original" else role] = str(column)
