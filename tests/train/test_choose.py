@@ -195,6 +195,23 @@ def test_it_says_what_it_cannot_answer(chooser: Path, tmp_path: Path) -> None:
         unwaver.run("sample/mrpc", model=f"hf/{chooser}", limit=2, device="cpu", out=str(tmp_path / "r"))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "labels", "head"),
+    [("single_label_classification", 3, "choose"), ("regression", 1, "classify"), ("regression", 1, "choose")],
+)
+def test_the_base_may_be_a_classifier_of_any_kind(
+    place: Path, tmp_path: Path, kind: str, labels: int, head: str
+) -> None:
+    """Its configuration says what its head was for, and transformers holds that against the number of labels."""
+    tokenizer = tiny_encoder.tokenizer()
+    config = transformers.BertConfig(**tiny_encoder.sizes(len(tokenizer)), num_labels=labels, problem_type=kind)
+    transformers.BertForSequenceClassification(config).save_pretrained(tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    made = train(replace(setup(place, head=head, epochs=1), base=str(tmp_path / "base")), tmp_path / "m", [0])
+    assert made[0].scores["anli"]["held_out"]["items"] > 0
+
+
 @pytest.mark.parametrize(
     ("tasks", "more", "says"),
     [

@@ -76,6 +76,9 @@ def load_classifier(path: str, labels: Sequence[str], seed: int) -> Any:
 
     options = {"ignore_mismatched_sizes": True, **label_options(labels)}
     model = _load("AutoModelForSequenceClassification", path, seed, **options)
+    if len(labels) == 1 or model.config.problem_type == "regression":
+        # what the base has its own head for; transformers loads no kind that does not fit the number of labels
+        model.config.problem_type = "regression" if len(labels) == 1 else None
     if model.config.pad_token_id is None:  # a GPT-2 finds its last word by what is no padding
         model.config.pad_token_id = load_tokenizer(path).pad_token_id
     return model
