@@ -65,6 +65,7 @@ SMALLER: Mapping[str, Mapping[str, Any]] = {
         "settings": {"six_thousand": {"fractions": [0.5]}},
         **_QUICK,
     },
+    "becel_adversarial": {**_QUICK, "seeds": 1, "epochs": 1, "limit": 3},
     "calm": {**_TWO_SIZES, **_QUICK, "limit": 2},
     "calm_korean": {"bases": _KOREAN, **_QUICK, "seeds": 1, "limit": 2},
     "calm_multi_task": {"bases": ["roberta-large"], **_QUICK, "limit": 2},
@@ -332,6 +333,18 @@ def becel_taus(folder: Folder, said: Sequence[str]) -> None:
     always = [x for x in lines if x["kind"].partition("_")[0] in ("semantic", "negational", "symmetric")]
     assert [x for x in always if x["value"] is None] == []
     has(said[0], "boolq/negational", "tau ↓", "seeds")
+
+
+@expects("BECEL", "Table 3")
+def becel_adversarial(folder: Folder, said: Sequence[str]) -> None:
+    table = said[0].split("adversarial training: semantic τ in %", 1)[1]
+    for recipe in ("bae", "textfooler"):
+        for task in ("mrpc", "sst2"):
+            assert re.fullmatch(r"\d+\.\d \([+-]\d+\.\d\)\*{0,2}", cell(table, recipe, task))
+            place = f"studies/becel_adversarial/models/roberta-base/1/{recipe}/{task}/seed0"
+            counts = folder.json(f"{place}/unwaver.json")["adversarial"][task]
+            assert 0 < counts["samples"] <= 5 * counts["items"]
+            assert (folder.path / place / "adversarial.jsonl").is_file()
 
 
 @expects("BECEL", "Table 4")

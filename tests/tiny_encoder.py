@@ -180,3 +180,41 @@ def nli(path: Path, count: int = 120, seed: int = 1) -> Path:
             write.writerow([text, text.replace("the", "no"), "contradiction"])
             write.writerow([text, f"{text} is {'red' if n % 2 else 'blue'}", "neutral"])
     return path
+
+
+def trained_masked_lm(folder: Path, steps: int = 100) -> str:
+    """A masked language model that has learnt which words stand where in `sentences`: a second or two."""
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+
+    made = tokenizer()
+    torch.manual_seed(0)
+    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    model = BertForMaskedLM(BertConfig(**sizes(len(made), layers=1), **still))
+    rows = made(sentences(256), return_tensors="pt")["input_ids"]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(steps):
+        ids = rows[torch.randperm(len(rows))[:32]]
+        place = torch.randint(1, ids.shape[1] - 1, (len(ids), 1))
+        labels = torch.full_like(ids, -100).scatter(1, place, ids.gather(1, place))
+        loss = model(input_ids=ids.scatter(1, place, made.mask_token_id), labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.eval().save_pretrained(folder)
+    made.save_pretrained(folder)
+    return str(folder)
+
+
+# words of one kind lie close together, others apart
+_DIRECTIONS = {
+    "man": (1, 0, 0, 0), "woman": (0.9, 0.436, 0, 0), "dog": (0.8, -0.6, 0, 0), "cat": (0.6, -0.8, 0, 0),
+    "runs": (0, 0, 1, 0), "sleeps": (0, 0, 0.9, 0.436), "eats": (0, 0, 0.8, -0.6), "sits": (0, 0, 0.6, -0.8),
+    "big": (0, 1, 0, 0), "small": (0, 0.9, 0, 0.436), "red": (0, 0.6, 0, 0.8), "here": (0.5, 0.5, 0.5, 0.5),
+}  # fmt: skip
+
+
+def word_vectors(path: Path) -> str:
+    lines = [f"{word} {' '.join(map(str, numbers))}\n" for word, numbers in _DIRECTIONS.items()]
+    path.write_text(f"{len(lines)} 4\n" + "".join(lines), encoding="utf-8")
+    return str(path)

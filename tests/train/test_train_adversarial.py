@@ -1,4 +1,4 @@
-"""Substituted words: the mechanics, with a tiny random masked language model and a real encoder where there is one."""
+"""Words substituted at random: the mechanics, with a tiny masked language model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ pytest.importorskip("spacy")
 
 import tiny_encoder
 
+from unwaver.console import untracked
 from unwaver.errors import ModelError, UsageError
-from unwaver.tasks import built_in
+from unwaver.models.embedding import open_model
+from unwaver.tasks import Task, built_in
 from unwaver.train import adversarial
-from unwaver.train.adversarial import by_synonyms, similar, substituted
+from unwaver.train.adversarial import by_synonyms, similarities
+from unwaver.train.attack import Attack, attacked, check_attack
+from unwaver.train.samples import as_items
 from unwaver.types import Item
 
 SST2, MRPC = built_in()["sst2"], built_in()["mrpc"]
@@ -25,6 +29,12 @@ SST2, MRPC = built_in()["sst2"], built_in()["mrpc"]
 
 def review(text: str) -> Item:
     return Item("0", "sst2", "original", {"sentence": text}, SST2.labels, ("positive",))
+
+
+def substituted(items: list[Item], task: Task, way: str, seed: int = 0, **options: Any) -> list[Item]:
+    attack = Attack(way, **options)
+    check_attack(attack, [task])
+    return as_items(items, attacked(attack, task, items, seed=seed, track=untracked))
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +75,23 @@ def test_the_word_in_context_stays(encoder: str) -> None:
 
 
 def test_the_bar(encoder: str) -> None:
-    texts, made = ["the man runs here"], [["the man sits here", "no cat never eats there"]]
-    kept = [len(similar(texts, made, encoder, bar)[0]) for bar in (-1.0, 1.01)]
-    assert kept == [2, 0]
-    assert similar(texts, [["the man runs here"]], encoder, 0.999999)[0], (
-        "a text is as similar to itself as can be"
-    )
+    texts, made = ["the man runs here"], [["the man sits here", "no cat never eats there", "the man runs here"]]
+    (found,) = similarities(texts, made, open_model(encoder))
+    assert found[2] == pytest.approx(1), "a text is as similar to itself as can be"
+    assert max(found[:2]) < 1
+    items = [review("The movie has a big couch.")]
+    made_of = [len(substituted(items, SST2, "synonym", encoder=encoder, bar=bar)) for bar in (-1.0, 1.01)]
+    assert made_of[0] > made_of[1] == 0
+
+
+def test_fields_take_turns(masked: str) -> None:
+    fields = {"sentence1": "the big man runs here", "sentence2": "the small dog sits there"}
+    item = Item("0", "mrpc", "original", fields, MRPC.labels, ("equivalent",))
+    made = substituted([item], MRPC, "masked-lm", masked_lm=masked, samples=4, fields={"mrpc": ("all",)})
+    changed = [[name for name in fields if new.fields[name] != fields[name]] for new in made]
+    assert changed == [["sentence1"], ["sentence2"], ["sentence1"], ["sentence2"]]
+    one = substituted([item], MRPC, "masked-lm", masked_lm=masked, samples=2, fields={"*": ("sentence1",)})
+    assert {new.fields["sentence2"] for new in one} == {fields["sentence2"]}
 
 
 def test_five_samples_an_item(encoder: str) -> None:
@@ -110,9 +131,10 @@ def test_masked_lm_takes_the_likeliest_other_word(masked: str) -> None:
 
 def test_what_is_missing_is_told(masked: str, encoder: str) -> None:
     for options, told in (
-        ({"way": "synonym"}, "need an encoder"),
+        ({"way": "synonym"}, "needs an encoder"),
         ({"way": "masked-lm"}, "needs --masked-lm"),
         ({"way": "masked"}, "did you mean masked-lm"),
+        ({"way": "masked-lm", "masked_lm": masked, "fields": {"*": ("sentense",)}}, "did you mean sentence"),
         ({"way": "synonym", "encoder": encoder, "samples": 0}, "--samples is 0"),
     ):
         with pytest.raises(UsageError) as error:
@@ -143,3 +165,14 @@ def test_training_with_substituted_words(masked: str, encoder: str, tmp_path: Pa
     about = json.loads((made[0].folder / "unwaver.json").read_text())
     assert about["tasks"]["mrpc"]["items"] < about["rows"] <= 3 * about["tasks"]["mrpc"]["items"]
     assert "masked-lm" in (made[0].folder / "README.md").read_text()
+    counts = about["adversarial"]["mrpc"]
+    assert counts["samples"] == about["added"] == about["rows"] - about["tasks"]["mrpc"]["items"]
+    assert counts["complete"] + sum(counts["fewer"].values()) == counts["items"]
+    lines = [json.loads(line) for line in (made[0].folder / "adversarial.jsonl").read_text().splitlines()]
+    assert len(lines) == about["added"]
+    for line in lines:
+        (change,) = line["changed"]
+        before, after = line["original"][change["field"]], line["fields"][change["field"]]
+        assert change["from"] in before
+        assert change["to"] in after
+        assert before != after

@@ -19,6 +19,7 @@ from unwaver.variants.lexicon import (
     antonyms_in_wordnet,
     antonyms_of,
     synonyms,
+    synonyms_of_senses,
     synset_count,
 )
 
@@ -83,11 +84,18 @@ def test_synonyms_are_those_of_the_only_sense(wordnet: Path) -> None:
     assert synonyms("hot", "a") == []
 
 
+def test_synonyms_of_the_frequent_senses(wordnet: Path) -> None:
+    assert synonyms_of_senses("big", "a") == ["large"]
+    assert synonyms_of_senses("sofa", "n") == ["long chair"]
+    assert synonyms_of_senses("hot", "a") == synonyms_of_senses("xyzzy", "n") == []
+    assert synonyms_of_senses("big", "a", most=0) == []
+
+
 def test_without_wordnet_there_are_no_synonyms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("UNWAVER_WORDNET", raising=False)
     monkeypatch.setattr(lexicon, "DEBIAN_WORDNET", tmp_path / "none")
     assert synset_count("sofa", "n") is None
-    assert synonyms("sofa", "n") == []
+    assert synonyms("sofa", "n") == synonyms_of_senses("sofa", "n") == []
     monkeypatch.setitem(sys.modules, "wn", None)
     with pytest.raises(UsageError, match="no source of antonyms") as caught:
         antonyms_of()

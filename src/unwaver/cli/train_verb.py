@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unwaver.cli import completion
+from unwaver.cli.adversarial_options import ADVERSARIAL, attacked_fields
 from unwaver.cli.options import ANTONYMS, DATA_DIR, DEVICE, FORCE, JSON, LANG, PATH, QUIET
 from unwaver.cli.printing import console, inputs_of, print_json
 from unwaver.cli.run_verb import pairs
@@ -116,28 +117,19 @@ if TYPE_CHECKING:
     ANTONYMS,
     LANG,
 )
-@section(
-    "Adversarial training",
-    option("--adversarial", metavar="NAME", help="Substitute words: synonym or masked-lm."),
-    option("--samples", type=int, default=5, show_default=True, metavar="N", help="Substituted samples per item."),
-    option(
-        "--bar",
-        type=float,
-        default=0.8,
-        show_default=True,
-        metavar="X",
-        help="Minimum similarity of a substituted text.",
-    ),
-    option("--encoder", metavar="MODEL", help="Encoder that measures similarity: folder or package/NAME."),
-    option("--masked-lm", metavar="MODEL", help="Model for --adversarial masked-lm."),
-)
+@ADVERSARIAL
 @section(
     "How to train",
     option("--lr", type=float, metavar="X", help="Learning rate. [default: the recipe's]"),
     option("--batch", type=int, metavar="N", help="Rows per batch. [default: the recipe's]"),
     option("--epochs", type=int, metavar="N", help="Maximum number of epochs. [default: the recipe's]"),
     option("--length", type=int, metavar="N", help="Tokens per input. [default: the recipe's]"),
-    option("--vectors", metavar="FILE", help="--base bilstm: word vectors to start from, such as GloVe's .txt."),
+    option(
+        "--vectors",
+        metavar="FILE",
+        help="Word vectors, such as GloVe's .txt: --base bilstm starts from them, --adversarial textfooler finds "
+        "neighbours with them.",
+    ),
     option("--dimension", type=int, metavar="N", help="ngrams, bilstm: numbers in a word vector. [default: 100]"),
     option(
         "--patience",
@@ -183,6 +175,7 @@ def command(
         "train_split": by_task(options["train_split"]),
         "test_split": by_task(options["test_split"]),
         "variants": _variants(options["variants"]),
+        "attack": attacked_fields(options["attack"]),
         "rows": {task: _whole(number) for task, number in by_task(options["rows"]).items()},
         "columns": pairs(options["columns"], "--column"),
     }

@@ -10,7 +10,7 @@ from typing import Any
 from unwaver.checked import is_number
 from unwaver.errors import DataError, near
 from unwaver.models.trained import check_form
-from unwaver.train.adversarial import WAYS
+from unwaver.train.attack import ANY, KEEP, WAYS
 from unwaver.train.base import CHOOSE, CLASSIFY, TEXT
 from unwaver.train.recipes import NAMES as RECIPES
 from unwaver.train.setup import ALL
@@ -20,10 +20,11 @@ EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.si
 TRAINING = (
     "recipe", "lr", "batch", "epochs", "length", "patience", "share", "consistency", "writer", "antonyms", "lang",
     "adversarial", "samples", "bar", "encoder", "masked_lm", "test_rows", "head", "vectors", "dimension",
+    "victim", "candidates", "pos", "fooling_only",
 )  # fmt: skip
 HEADS = (CLASSIFY, TEXT, CHOOSE)
 METHODS = ("generate", "logprob")  # of models that write
-_WHOLE = ("batch", "epochs", "length", "patience", "samples", "test_rows", "dimension")
+_WHOLE = ("batch", "epochs", "length", "patience", "samples", "test_rows", "dimension", "candidates")
 _NUMBERS = ("lr", "share", "consistency", "bar")
 
 
@@ -67,8 +68,8 @@ class Checker:
             if key in _NUMBERS and not is_number(value):
                 raise self.error(f"{where}{key}: found {value!r}, expected a number")
             if key not in _NUMBERS:
-                self.typed(value, str, f"{where}{key}")
-        for key, known in (("recipe", RECIPES), ("adversarial", WAYS), ("head", HEADS)):
+                self.typed(value, bool if key == "fooling_only" else str, f"{where}{key}")
+        for key, known in (("recipe", RECIPES), ("adversarial", WAYS), ("head", HEADS), ("pos", (KEEP, ANY))):
             if key in entry and entry[key] not in known:
                 raise self.error(f"{where}{key}: found {entry[key]!r}", near(entry[key], known))
 

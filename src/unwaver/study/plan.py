@@ -19,6 +19,7 @@ from unwaver.study.sides import (
     TaskComparison,
     read_families,
 )
+from unwaver.study.victims import check_settings_of_victims, depth
 from unwaver.train.setup import ALL, Setup, task_and_form
 
 _TOP = (
@@ -27,17 +28,9 @@ _TOP = (
 )  # fmt: skip
 _OF_TASK = ("train", "test", "rows", "form", "method", "evaluate")
 _OF_SETTING = (
-    "form",
-    "method",
-    "multi_task",
-    "pool",
-    "tasks",
-    "seeds",
-    "fractions",
-    "variants",
-    "start",
+    "form", "method", "multi_task", "pool", "tasks", "seeds", "fractions", "variants", "start", "attack",
     *TRAINING,
-)
+)  # fmt: skip
 _OF_EVALUATION = ("split", "variants")
 
 
@@ -81,11 +74,18 @@ class Setting:
     pool: bool = False
     form: Mapping[str, str] = field(default_factory=dict)  # by task, "*": all
     method: Mapping[str, str] = field(default_factory=dict)  # the same
+    attack: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # fields, by task
 
     @property
     def together(self) -> bool:
         """All its tasks are in one model."""
         return self.multi_task or self.pool
+
+    @property
+    def victim(self) -> str | None:
+        """The model that its samples are to fool: a setting of the study, or a model by its path."""
+        found: str | None = self.training.get("victim")
+        return found
 
     @property
     def is_plain(self) -> bool:
@@ -134,8 +134,8 @@ class StudyPlan:
         return sorted({f for setting in self.settings.values() for f in setting.fractions}, reverse=True)
 
     def jobs(self, out: Path, data_dir: str | None, device: str | None) -> Iterator[Job]:
-        """Those that start from a model of the study come after all others."""
-        for setting in sorted(self.settings.values(), key=lambda s: s.start is not None):
+        """Those that need a model of the study come after those that do not."""
+        for setting in sorted(self.settings.values(), key=lambda s: depth(s, self.settings)):
             tasks = setting.tasks or tuple(self.tasks)
             for base in self.bases:
                 for fraction in setting.fractions:
@@ -193,7 +193,10 @@ class StudyPlan:
             start = str(place / "seed{seed}")
         plans = {task_and_form(task)[0].name: self.tasks[task] for task in tasks}
         forms = {name: self.form_of(setting, p.name) for name, p in plans.items()}
-        variants = {name: setting.variants.get(p.name, setting.variants.get(ALL, ())) for name, p in plans.items()}
+        variants, attack = (
+            {name: chosen for name, p in plans.items() if (chosen := by_task.get(p.name, by_task.get(ALL, ())))}
+            for by_task in (setting.variants, setting.attack)
+        )
         return {
             "tasks": tasks,
             "base": start,
@@ -205,11 +208,23 @@ class StudyPlan:
             "test_split": {name: p.test for name, p in plans.items() if p.test},
             "rows": {name: p.rows for name, p in plans.items() if p.rows},
             "fraction": condition.fraction,
-            "variants": {name: chosen for name, chosen in variants.items() if chosen},
+            "variants": variants,
+            "attack": attack,
             "draw_by_seed": self.draw_by_seed,
             **self.training,
             **setting.training,
+            **self._victim(out, base, condition, setting, tasks),
         }
+
+    def _victim(
+        self, out: Path, base: str, condition: Condition, setting: Setting, tasks: tuple[str, ...]
+    ) -> dict[str, str]:
+        """The model of the victim's setting with the same base, fraction, task and seed."""
+        other = self.settings.get(setting.victim or "")
+        if other is None:
+            return {}
+        place = self._place(out, base, Condition(other.name, condition.fraction), tasks, other.together)
+        return {"victim": str(place / "seed{seed}")}
 
 
 def _first(task: str, *tables: Mapping[str, str]) -> str | None:
@@ -270,6 +285,7 @@ def read_plan(path: Path) -> StudyPlan:
         method=_of_tasks(found, "method", tasks, "", check),
     )
     _check_starts(plan, check)
+    check_settings_of_victims(plan, check)
     return plan
 
 
@@ -337,9 +353,8 @@ def _setting(
     check.training(entry, f"{where}.")
     check.typed(entry.get("start", ""), str, f"{where}.start")
     chosen = check.texts(entry.get("tasks", []), f"{where}.tasks")
-    variants = entry.get("variants", {})
-    by_task = {ALL: variants} if isinstance(variants, list) else check.table(variants, f"{where}.variants")
-    for task in [*chosen, *(set(by_task) - {ALL})]:
+    variants, attack = (_by_task(entry, key, tasks, where, check) for key in ("variants", "attack"))
+    for task in chosen:
         if task not in tasks:
             raise check.error(f"{where}: {task} is no task of this study", near(task, tasks))
     return Setting(
@@ -347,13 +362,14 @@ def _setting(
         check.fractions(entry.get("fractions", list(fractions)), f"{where}.fractions"),
         check.typed(entry.get("multi_task", False), bool, f"{where}.multi_task"),
         tuple(chosen),
-        {task: tuple(check.texts(names, f"{where}.variants")) for task, names in by_task.items()},
+        variants,
         entry.get("start"),
         {key: entry[key] for key in TRAINING if key in entry},
         _seeds_of_setting(where, entry, chosen or list(tasks), check),
         check.typed(entry.get("pool", False), bool, f"{where}.pool"),
         _of_tasks(entry, "form", tasks, f"{where}.", check),
         _of_tasks(entry, "method", tasks, f"{where}.", check),
+        attack,
     )
 
 
@@ -365,6 +381,18 @@ def _of_tasks(
     for task in set(found) - {ALL, *tasks}:
         raise check.error(f"{where}{key}: {task} is no task of this study", near(task, tasks))
     return found
+
+
+def _by_task(
+    entry: Mapping[str, Any], key: str, tasks: Mapping[str, TaskPlan], where: str, check: Checker
+) -> dict[str, tuple[str, ...]]:
+    """A list for all tasks, or one for each of some."""
+    found = entry.get(key, {})
+    by_task = {ALL: found} if isinstance(found, list) else check.table(found, f"{where}.{key}")
+    for task in by_task:
+        if task not in tasks and task != ALL:
+            raise check.error(f"{where}: {task} is no task of this study", near(task, tasks))
+    return {task: tuple(check.texts(names, f"{where}.{key}")) for task, names in by_task.items()}
 
 
 def _seeds_of_setting(

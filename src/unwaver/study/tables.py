@@ -13,6 +13,7 @@ from unwaver.study.findings import Findings
 from unwaver.study.lines import TEST, SeedMean
 from unwaver.study.plan import StudyPlan, folder_name
 from unwaver.study.sides import Side
+from unwaver.study.table3 import adversarial_tables
 from unwaver.text.shown import interval
 
 Table = list[list[str]]  # header first
@@ -37,6 +38,7 @@ def study_tables(found: Findings, plan: StudyPlan) -> Iterator[tuple[str, Table]
         title = f"consistency of recipes: {', '.join(f'{mark} {verdict}' for verdict, mark in MARKS.items())}"
         yield f"{title}; Holm over {tests} tests", _shares(found, plan, "holm")
         yield f"{title}; each p < {ALPHA:g}", _shares(found, plan, "raw")
+    yield from adversarial_tables(found, plan)
     if found.rho:
         yield "ρ of negational τ against SNLI", _rho(found, plan)
     if found.across:

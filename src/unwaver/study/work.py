@@ -18,6 +18,7 @@ from unwaver.errors import DataError, StoreFull, UsageError
 from unwaver.files import read_rows
 from unwaver.study.plan import Evaluation, Job, StudyPlan
 from unwaver.study.sides import Condition, Side
+from unwaver.study.victims import depth
 from unwaver.study.workers import side_by_side
 from unwaver.suites.library import library
 from unwaver.suites.select import cases
@@ -72,9 +73,9 @@ def work(
 
 
 def _side_by_side(plan: StudyPlan, jobs: Sequence[Job], out: Path, console: Console, workers: int) -> None:
-    """Those that start from another model after all that do not, the longest first; each model is one call."""
+    """Those that need another model after it, the longest first; each model is one call."""
     longest = sorted(jobs, key=lambda job: -job.rows)
-    first = [job for job in longest if plan.settings[job.condition.setting].start is None]
+    depths = {job.place: depth(plan.settings[job.condition.setting], plan.settings) for job in jobs}
     with console.track("models", sum(job.seeds for job in jobs)) as progress:
 
         def done(arguments: tuple[Any, ...]) -> None:
@@ -82,7 +83,8 @@ def _side_by_side(plan: StudyPlan, jobs: Sequence[Job], out: Path, console: Cons
             console.say(f"{job.place.relative_to(out)}/seed{seed}")
             progress(1)
 
-        for some in (first, [job for job in longest if job not in first]):
+        for level in sorted(set(depths.values())):
+            some = [job for job in longest if depths[job.place] == level]
             calls = [(plan, _fresh(job), seed, out) for job in some for seed in range(job.seeds)]
             missing = [call for call in calls if not _is_there(*call)]
             progress(len(calls) - len(missing))

@@ -4,15 +4,19 @@ afterwards that an option had no effect."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 
 from unwaver import registry
 from unwaver.errors import UsageError
 from unwaver.suites.built import names_of
+from unwaver.train.attack import BAE, RECIPES, TEXTFOOLER
 from unwaver.train.own_bases import BILSTM
 from unwaver.train.setup import Setup
 
-_ADVERSARIAL = ("samples", "bar", "encoder", "masked_lm")
+_ADVERSARIAL = (
+    "samples", "bar", "encoder", "masked_lm", "attack", "victim", "candidates", "pos", "fooling_only",
+)  # fmt: skip
+_OF_RECIPES = ("victim", "candidates", "pos", "fooling_only")
 _BUILDERS = {"writer": "paraphrase", "antonyms": "antonym", "lang": "negate"}
 
 
@@ -26,15 +30,18 @@ def check_options(setups: Sequence[Setup]) -> None:
 
 def _missing(setup: Setup) -> dict[str, str]:
     """Options that were given without the one that they belong to: {"samples": "--adversarial synonym"}."""
-    defaults = {field.name: field.default for field in fields(setup)}
+    defaults = {f.name: f.default if f.default_factory is MISSING else f.default_factory() for f in fields(setup)}
     given = {name for name, default in defaults.items() if getattr(setup, name) != default}
     found: dict[str, str] = {}
     if not setup.adversarial:
         found |= dict.fromkeys(_ADVERSARIAL, "--adversarial")
-    elif setup.adversarial != "masked-lm":
-        found["masked_lm"] = "--adversarial masked-lm"
-    if setup.base != BILSTM:
-        found["vectors"] = "--base bilstm"
+    else:
+        if setup.adversarial not in ("masked-lm", BAE):
+            found["masked_lm"] = "--adversarial masked-lm or bae"
+        if setup.adversarial not in RECIPES:
+            found |= dict.fromkeys(_OF_RECIPES, "--adversarial bae or textfooler")
+    if setup.base != BILSTM and setup.adversarial != TEXTFOOLER:
+        found["vectors"] = "--base bilstm or --adversarial textfooler"
     if not setup.test_split:
         found["test_rows"] = "--test-split"
     variants = [name for names in setup.variants.values() for name in names]

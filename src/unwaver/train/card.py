@@ -7,6 +7,7 @@ from typing import Any
 
 from unwaver.groups import SEEN_FLAG
 from unwaver.train.own_bases import BILSTM, NGRAMS, OWN
+from unwaver.train.samples import told as samples_told
 
 
 def card(about: Mapping[str, Any]) -> str:
@@ -44,8 +45,10 @@ def card(about: Mapping[str, Any]) -> str:
         bar = f", with a similarity of at least {setup['bar']:g}" if setup.get("encoder") else ""
         lines.append(
             f"{about['added']:,} samples with words substituted ({setup['adversarial']}{bar}), at most "
-            f"{setup['samples']} of an item, are among the rows."
+            f"{setup['samples']} of an item, are among the rows; adversarial.jsonl lists them."
         )
+        for task, counts in about.get("adversarial", {}).items():
+            lines.append(f"{task}: {'; '.join(samples_told(counts))}.")
     lines += [
         "",
         "The hold-out has a tenth of the premises (or rows) and chose the epoch; the test set chose nothing. "

@@ -35,12 +35,14 @@ from unwaver.models.trained import (
     read_trained,
     unseen,
 )
+from unwaver.train.attack import Attacker, check_victims
 from unwaver.train.base import CHOOSE, PACKAGE, is_text_to_text, load_tokenizer, open_base
 from unwaver.train.card import card
 from unwaver.train.material import Material, formed, material
 from unwaver.train.own_bases import BILSTM, NGRAMS, OWN, open_trained, told
 from unwaver.train.recipes import Recipe
 from unwaver.train.rows import RowEncoder, accuracy_on, answered, lines_of_test
+from unwaver.train.samples import SAMPLES, Kept
 from unwaver.train.setup import Setup, as_json, nothing_unseen
 from unwaver.train.tuning import Tuning, own_checkpoints
 
@@ -75,11 +77,14 @@ def train(
     save_seconds: float = SAVE_SECONDS,
 ) -> list[TrainedModel]:
     """Train what is not there yet."""
+    if setup.asked_attack is not None:
+        for part in setup.parts:
+            check_victims(setup.asked_attack, part.task, seeds)
     made = []
     for n, seed in enumerate(seeds, 1):
         folder = out / f"seed{seed}"
         title = f"{'+'.join(p.task.name for p in setup.parts)} seed {seed} ({n} of {len(seeds)})"
-        training = _Training(setup.at(seed), folder, seed, say, partial(track, title), save_seconds)
+        training = _Training(setup.at(seed), folder, seed, say, partial(track, title), save_seconds, track)
         with _disk(folder):
             if training.is_finished():
                 say(f"{folder} is trained already")
@@ -161,11 +166,13 @@ class _Training:
         say: Callable[[str], None],
         track: Callable[[int], AbstractContextManager[Progress]],
         save_seconds: float,
+        track_more: Track = untracked,
     ):
         self.setup, self.folder, self.seed = setup, folder, seed
-        self.say, self.track, self.save_seconds = say, track, save_seconds
+        self.say, self.track, self.save_seconds, self.track_more = say, track, save_seconds, track_more
         self.checkpoints = folder.with_name(f".{folder.name}.checkpoints")
         self.part = folder.with_name(f".{folder.name}.part")
+        self.kept = folder.with_name(f".{folder.name}.attack.jsonl")
         self.base, self.config = open_base(setup.base.replace("{seed}", str(seed)))
         self.text_to_text = is_text_to_text(self.config, setup.head)
         self.multi_task = setup.multi_task
@@ -187,6 +194,7 @@ class _Training:
                 hint="choose another --out, or move it away",
             )
         shutil.rmtree(self.checkpoints, ignore_errors=True)  # a kill may have left them
+        self.kept.unlink(missing_ok=True)
         return True
 
     def measured(self) -> TrainedModel:
@@ -208,6 +216,7 @@ class _Training:
         write_whole(self.part / CARD, card(about))
         self.part.rename(self.folder)
         shutil.rmtree(self.checkpoints, ignore_errors=True)
+        self.kept.unlink(missing_ok=True)
         return TrainedModel(self.folder, self.seed, scores)
 
     def _train(self) -> None:
@@ -222,7 +231,9 @@ class _Training:
         tokenizer = own.words if own else load_tokenizer(self.base)
         recipe = self.recipe if own else self._fitted(self.recipe, tokenizer)
         encode = RowEncoder(tokenizer, recipe.length, self.text_to_text, self._labels())
-        read = material(self.setup, encode, self.seed, multi_task=self.multi_task, say=self.say)
+        read = material(
+            self.setup, encode, self.seed, multi_task=self.multi_task, say=self.say, attacker=self._attacker()
+        )
         own_checkpoints(self.checkpoints, self.setup.id(self.seed))
         tuning = Tuning(
             self.base,
@@ -253,13 +264,20 @@ class _Training:
         from unwaver.train.ngrams_base import TextRows, fit_bag
 
         encode = TextRows(self.setup.parts[0].task.labels)
-        read = material(self.setup, encode, self.seed, multi_task=False, say=self.say)
+        read = material(self.setup, encode, self.seed, multi_task=False, say=self.say, attacker=self._attacker())
         bag = fit_bag(self.setup, read.rows, encode.texts, self.recipe, self.seed, self.track)
         self._save(partial(save, bag), read, self._about(read, self.recipe, self.recipe.epochs))
 
     def _labels(self) -> Sequence[str]:
         """Of the one head that several sets share."""
         return self.setup.parts[0].task.labels if self.setup.pool else ()
+
+    def _attacker(self) -> Attacker | None:
+        attack = self.setup.asked_attack
+        if attack is None:
+            return None
+        kept = Kept(self.kept, self.setup.id(self.seed))
+        return Attacker(attack, self.seed, self.setup.device, kept, self.track_more, self.say)
 
     def _fitted(self, recipe: Recipe, tokenizer: Any) -> Recipe:
         """Inputs are cut where the base ends, if the recipe does not cut them before."""
@@ -285,6 +303,8 @@ class _Training:
         tasks = {p.task.name: p.task for p in self.setup.parts}
         seen = np.union1d(fingerprints(read.learnt, tasks), self._seen_by_base())
         np.savez_compressed(part / SEEN, seen=seen)
+        if read.attacks:
+            write_whole(part / SAMPLES, "".join(line for found in read.attacks for line in found.lines))
         for path in part.iterdir():
             with path.open("rb") as f:
                 os.fsync(f.fileno())
@@ -319,7 +339,8 @@ class _Training:
             "setup": as_json(self.setup),
             "rows": len(read.rows),
             "pairs": read.pairs,
-            "added": read.added,
+            "added": sum(len(found.items) for found in read.attacks),
+            **({"adversarial": {found.task: found.counts for found in read.attacks}} if read.attacks else {}),
             "epochs_trained": round(epochs, 2),
             "scores": {},
         }

@@ -10,9 +10,10 @@ from typing import Protocol
 from unwaver.errors import UsageError
 from unwaver.models.trained import in_form
 from unwaver.tasks import Task
-from unwaver.train.adversarial import substituted
+from unwaver.train.attack import Attacker
 from unwaver.train.consistency import Variant, variants_of
 from unwaver.train.rows import EncodedRow
+from unwaver.train.samples import TaskSamples
 from unwaver.train.setup import Setup, TaskData
 from unwaver.types import Item
 
@@ -32,7 +33,7 @@ class Material:
     rows: list[EncodedRow]
     held: list[EncodedRow]
     learnt: list[Item]
-    added: int  # items with words substituted
+    attacks: Sequence[TaskSamples] = ()  # items with words substituted
 
     @property
     def pairs(self) -> int:
@@ -46,23 +47,32 @@ def formed(part: TaskData, items: Sequence[Item]) -> list[Item]:
 
 
 def material(
-    setup: Setup, encode: Encoder, seed: int, *, multi_task: bool, say: Callable[[str], None]
+    setup: Setup,
+    encode: Encoder,
+    seed: int,
+    *,
+    multi_task: bool,
+    say: Callable[[str], None],
+    attacker: Attacker | None = None,
 ) -> Material:
     """Encode every task of a setup; with several heads a row carries the number of its own."""
-    rows, held, learnt, added = list[EncodedRow](), list[EncodedRow](), list[Item](), 0
+    rows, held, learnt = list[EncodedRow](), list[EncodedRow](), list[Item]()
+    attacks = list[TaskSamples]()
     for n, part in enumerate(setup.parts):
         number = n if multi_task else None
         items, kept_out = part.divided
         if encode.text_to_text:
             _tell_of_joined_columns(part, say)
         beside = _variants(setup, part, items, seed, say)
-        substitutes = _substituted(setup, part, items, seed, say)
+        substitutes = list[Item]()
+        if attacker is not None:
+            attacks.append(attacker.samples(part.task, items))
+            substitutes = attacks[-1].items
         rows += [encode.row(item, part.task, number, beside.get(k)) for k, item in enumerate(formed(part, items))]
         rows += [encode.row(item, part.task, number) for item in formed(part, substitutes)]
         held += [encode.row(item, part.task, number) for item in formed(part, kept_out)]
         learnt += [*part.data.items, *substitutes, *(variant.item for variant in beside.values())]
-        added += len(substitutes)
-    return Material(rows, held, learnt, added)
+    return Material(rows, held, learnt, attacks)
 
 
 def _tell_of_joined_columns(part: TaskData, say: Callable[[str], None]) -> None:
@@ -86,26 +96,4 @@ def _variants(
         hint = "take variants that hold for this task; unwaver list variants"
         raise UsageError(f"no variant of {part.task.name} could be made", hint=hint)
     say(f"{part.task.name}: {len(made):,} of {len(items):,} items have a variant beside them")
-    return made
-
-
-def _substituted(
-    setup: Setup, part: TaskData, items: Sequence[Item], seed: int, say: Callable[[str], None]
-) -> list[Item]:
-    if not setup.adversarial:
-        return []
-    made = substituted(
-        items,
-        part.task,
-        setup.adversarial,
-        samples=setup.samples,
-        bar=setup.bar,
-        encoder=setup.encoder,
-        masked_lm=setup.masked_lm,
-        seed=seed,
-    )
-    if not made:
-        hint = "give a lower --bar, or texts with words that have synonyms"
-        raise UsageError(f"no word of {part.task.name} could be substituted", hint=hint)
-    say(f"{part.task.name}: {len(made):,} items with words substituted")
     return made

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ from unwaver.suites.library import library
 from unwaver.tasks import CALM, T5, Task, open_task
 from unwaver.tasks.choice import CHOICE, check_choice
 from unwaver.tasks.paranlu_names import TASKS
-from unwaver.train.adversarial import check_substitution
+from unwaver.train.attack import KEEP, RECIPES, Attack, check_attack
 from unwaver.train.base import CHOOSE, CLASSIFY, TEXT, base_identity, open_base
 from unwaver.train.consistency import checked
 from unwaver.train.data import Labelled, drawn, held_out, labelled
@@ -30,7 +30,7 @@ from unwaver.train.recipes import Recipe, recipe_for
 from unwaver.types import Item
 
 TRAIN, ALL = "train", "*"
-BY_TASK = ("form", "train_split", "test_split", "rows", "variants")
+BY_TASK = ("form", "train_split", "test_split", "rows", "variants", "attack")
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ class Setup:
     bar: float = 0.8
     encoder: str | None = None
     masked_lm: str | None = None
+    attack: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # fields, by task
+    victim: str | None = None
+    candidates: int = 50
+    pos: str = KEEP
+    fooling_only: bool = False
     # instead of what the recipe says
     lr: float | None = None
     batch: int | None = None
@@ -76,7 +81,7 @@ class Setup:
     draw_by_seed: bool = False
     draw: int = 0
     pool: bool = False  # several sets with the same labels, one head
-    # of bases without weights: a file of word vectors, or how many numbers each has
+    # a file of word vectors, for bases without weights and for neighbours of words; or how many numbers each has
     vectors: str | None = None
     dimension: int | None = None
     start_form: str | None = None  # of a start that is not trained yet: the form that it will be trained in
@@ -87,7 +92,8 @@ class Setup:
     PLACE = ("data_dir", "device", "test_split", "test_rows", "start_form")
     # not in the id of a model that has them as they always were, so that models of earlier versions are known
     LATER: ClassVar[Mapping[str, Any]] = {
-        "head": None, "draw": 0, "pool": False, "vectors": None, "dimension": None,
+        "head": None, "draw": 0, "pool": False, "vectors": None, "dimension": None, "attack": {}, "victim": None,
+        "candidates": 50, "pos": KEEP, "fooling_only": False,
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -186,8 +192,8 @@ class Setup:
         for part in self.parts:
             if names := self.variants_of(part.task.name):
                 checked(names, part.form, self.share, {"writer": self.writer})
-        if self.adversarial:
-            check_substitution(self.adversarial, self.samples, self.encoder, self.masked_lm)
+        if self.asked_attack is not None:
+            check_attack(self.asked_attack, [part.task for part in self.parts])
         if self.device not in (None, "cpu"):
             pick_device(import_torch(), self.device)
         if self.vectors:
@@ -197,6 +203,13 @@ class Setup:
             hint = "begin again: --base bilstm"
             raise UsageError("a BiLSTM cannot be trained further", file=self.base, hint=hint)
         self.recipe_of(family)
+
+    @property
+    def asked_attack(self) -> Attack | None:
+        if not self.adversarial:
+            return None
+        names = (f.name for f in fields(Attack) if f.name not in ("way", "fields"))
+        return Attack(self.adversarial, fields=self.attack, **{name: getattr(self, name) for name in names})
 
     def recipe_of(self, family: str) -> Recipe:
         changed = {name: getattr(self, name) for name in ("lr", "batch", "epochs", "length", "patience")}
@@ -215,6 +228,8 @@ class Setup:
         if self.vectors:
             settings["vectors"] = file_hash(self.vectors)
         settings["base"] = base_identity(self.base.replace("{seed}", str(seed)))
+        if self.asked_attack is not None and self.adversarial in RECIPES:
+            settings |= self.asked_attack.identity([part.task for part in self.parts], seed)
         told = json.dumps([settings, rows, seed], sort_keys=True, default=str)
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 

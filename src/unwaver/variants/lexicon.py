@@ -140,6 +140,15 @@ def synonyms(lemma: str, pos: Pos) -> list[str]:
     return [_plain(w) for w in words if _plain(w).casefold() != lemma.casefold()]
 
 
+def synonyms_of_senses(lemma: str, pos: Pos, most: int = 3) -> list[str]:
+    """The other lemmas of its `most` frequent senses, in order: ("wear", "v") -> ["have on", "bear"]. Other senses
+    are rarely meant ("fag", to tire)."""
+    folder = wordnet_folder()
+    senses = [] if folder is None else _senses(folder, lemma, pos)
+    found = [_plain(w) for offset in senses[:most] for w in _synset(folder, pos, offset).words] if folder else []
+    return [w for w in dict.fromkeys(found) if w.casefold() != lemma.casefold()]
+
+
 def antonyms_in_wordnet(folder: Path) -> Antonyms:
     """For each sense the lemma's own opposite, then those of its synonyms: big -> little, small (of large)."""
 

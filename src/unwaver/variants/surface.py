@@ -103,7 +103,7 @@ def _variants(task: Task, kind: str, item: Item, change: Change) -> list[Rewrite
     return list(found.values())
 
 
-def word_survives(task: Task, item: Item, text: str) -> bool:
+def word_survives(task: Task, item: Item, text: str, field: str | None = None) -> bool:
     """A word in context must stay readable. Its form may differ from the word ("went", go; "clung", cling), so
     every word with its first letter has to stay."""
     if task.type != "sense":
@@ -111,7 +111,7 @@ def word_survives(task: Task, item: Item, text: str) -> bool:
     first = item.fields[task.fields[0]][:1].lower()
     before, after = (
         [w.lower() for w in re.findall(r"[\w'’]+", t) if w[0].lower() == first]
-        for t in (item.fields[task.modified], text)
+        for t in (item.fields[field or task.modified], text)
     )
     return before == after
 
