@@ -12,6 +12,7 @@ from typing import Any
 
 from unwaver.groups import SELF_CERTIFIED
 from unwaver.meaning import leading_of
+from unwaver.metrics.noise import noise_of
 from unwaver.project.checking import Checked, Outcomes
 from unwaver.project.frozen import FOLDER
 from unwaver.project.lock import LOCK
@@ -146,15 +147,10 @@ def _groups(count: int) -> str:
 
 def _noise(outcomes: Outcomes) -> Iterator[Line]:
     """Wording noise beside sampling noise: how often two answers differ between wordings, and when asked again."""
-    told, again = [], []
-    for checked in outcomes.sources:
-        for block in checked.result.blocks():
-            by_name = {s.metric: s for s in block if s.given is None and s.value is not None}
-            repeat = next((s for name, s in by_name.items() if name.endswith("_repeat")), None)
-            wording = repeat and by_name.get(repeat.metric.removesuffix("_repeat"))
-            if repeat and wording and repeat.value is not None and wording.value is not None:
-                told.append(f"{kind_in_words(repeat.kind)} {percent(1 - wording.value)} %")
-                again.append(1 - repeat.value)
+    found = [noise_of(block) for checked in outcomes.sources for block in checked.result.blocks()]
+    both = [(n.gap.kind, n.disagreement) for n in found if n is not None and n.gap is not None]
+    told = [f"{kind_in_words(kind)} {percent(pair[0])} %" for kind, pair in both if pair is not None]
+    again = [pair[1] for _, pair in both if pair is not None]
     if told:
         same = percent(sum(again) / len(again))
         yield "noise", f"pairs of answers that differ: {', '.join(told)}; the same question asked again {same} %"
