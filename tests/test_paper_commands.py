@@ -55,6 +55,8 @@ _THREE_BASES = {  # ρ needs another model of the same size
     "families": {"bert": {"base": "bert-base-uncased"}, **_TWO_SIZES["families"]},  # type: ignore[dict-item]
 }
 _QUICK = {"seeds": 2, "limit": 6, "epochs": 1, "batch": 32, "lr": 0.003}
+# random weights know no similarity, and made-up names no grammar
+_ATTACK = {"samples": 2, "bar": -1.0, "pos": "any"}
 _KOREAN = ["monologg/kobert", "monologg/koelectra-base-v3-discriminator"]
 # keys of the study files that the test changes; empty values are left out, keys of tasks and settings are added
 SMALLER: Mapping[str, Mapping[str, Any]] = {
@@ -65,7 +67,11 @@ SMALLER: Mapping[str, Mapping[str, Any]] = {
         "settings": {"six_thousand": {"fractions": [0.5]}},
         **_QUICK,
     },
-    "becel_adversarial": {**_QUICK, "seeds": 1, "epochs": 1, "limit": 3},
+    "becel_adversarial": {
+        **_QUICK,
+        "tasks": {task: {"rows": 24} for task in ("boolq", "mrpc", "sst2", "rte")},
+        "settings": {"bae": {**_ATTACK, "candidates": 3}, "textfooler": _ATTACK},
+    },
     "calm": {**_TWO_SIZES, **_QUICK, "limit": 2},
     "calm_korean": {"bases": _KOREAN, **_QUICK, "seeds": 1, "limit": 2},
     "calm_multi_task": {"bases": ["roberta-large"], **_QUICK, "limit": 2},
@@ -339,12 +345,23 @@ def becel_taus(folder: Folder, said: Sequence[str]) -> None:
 def becel_adversarial(folder: Folder, said: Sequence[str]) -> None:
     table = said[0].split("adversarial training: semantic τ in %", 1)[1]
     for recipe in ("bae", "textfooler"):
-        for task in ("mrpc", "sst2"):
+        for task in ("boolq", "mrpc", "sst2", "rte"):
             assert re.fullmatch(r"\d+\.\d \([+-]\d+\.\d\)\*{0,2}", cell(table, recipe, task))
-            place = f"studies/becel_adversarial/models/roberta-base/1/{recipe}/{task}/seed0"
-            counts = folder.json(f"{place}/unwaver.json")["adversarial"][task]
-            assert 0 < counts["samples"] <= 5 * counts["items"]
-            assert (folder.path / place / "adversarial.jsonl").is_file()
+    lines = [x for x in means(folder, "becel_adversarial") if (x["kind"], x["metric"]) == ("semantic", "tau")]
+    assert len(lines) == 12
+    mean_and_spread(lines, "value")
+
+
+@expects("BECEL", "Table 10")
+def becel_samples(folder: Folder, said: Sequence[str]) -> None:
+    models = folder.path / "studies/becel_adversarial/models/roberta-base/1"
+    for recipe in ("bae", "textfooler"):
+        for task in ("boolq", "mrpc", "sst2", "rte"):
+            place = models / recipe / task / "seed0"
+            samples = [json.loads(line) for line in (place / "adversarial.jsonl").read_text().splitlines()]
+            counts = json.loads((place / "unwaver.json").read_text())["adversarial"][task]
+            assert 0 < len(samples) == counts["samples"] <= 2 * counts["items"]
+            assert all(sample["label"] and sample["fields"] != sample["original"] for sample in samples)
 
 
 @expects("BECEL", "Table 4")
