@@ -298,6 +298,54 @@ def test_texts():
     assert found.find("length_flipped").value == 4.0
 
 
+def test_counts_and_lengths_overall_and_by_flipped():
+    texts = {(0, 0): "A dog runs.", (0, 1): "a dog ran", (0, 2): "Nobody is awake now!", (1, 0): "All sleep."}
+    table = frame([(E, E, [E, C]), (E, E, []), (E, N, [N])], 2, texts=texts)
+    context = {"0": "Two big dogs run.", "1": "x", "2": "y"}
+    column = pl.when(pl.col("role") == "original").then(pl.col("group").replace_strict(context))
+    found = unwaver.score(table.with_columns(context=column))
+    assert [found.find(f"pairs{state}").value for state in ("", "_flipped", "_unflipped")] == [2, 1, 1]
+    pairs = found.find("pairs")
+    assert (pairs.counted, pairs.not_applicable, pairs.low) == (2, 1, None), "an item answered wrong has no pairs"
+    assert [found.find(f"length{state}").value for state in ("", "_flipped", "_unflipped")] == [3.5, 4, 3]
+    assert [found.find(f"length_original{state}").value for state in ("", "_flipped")] == [3, 3]
+    assert [found.find(f"length_context{state}").value for state in ("", "_unflipped")] == [4, 4]
+    assert [found.find(f"overlap_words{state}").value for state in ("", "_flipped", "_unflipped")] == [1, 0, 2]
+    assert found.find("overlap_exact").value == pytest.approx((4 / 6 + 0) / 2)
+    without = unwaver.score(table)
+    assert not any(s.metric.startswith("length_context") for s in without), "nothing is known of the context"
+
+
+@QUICK
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=30))
+def test_the_divergence_of_two_distributions(drawn):
+    """Against NumPy's histogram and SciPy's divergence, over the same bins."""
+    values, flips = np.array([v for v, _ in drawn]), np.array([f for _, f in drawn])
+    found = fooling.jsd_of(values, flips, np.arange(len(drawn)))(np.ones(len(drawn)))
+    if flips.all() or not flips.any():
+        assert np.isnan(found), "one state alone has nothing to be compared with"
+        return
+    if np.ptp(values) < 1e-6:
+        return  # NumPy's bins are no longer equal
+    span = (values.min(), values.max())
+    one, other = (np.histogram(values[some], fooling.BINS, span)[0] for some in (flips, ~flips))
+    expected = scipy.spatial.distance.jensenshannon(one, other, base=2) ** 2
+    assert found == pytest.approx(expected, abs=0.2), "a value on the edge of two bins may be in either"
+    assert 0 <= found <= 1
+
+
+def test_distances_alike_and_apart():
+    rng = np.random.default_rng(0)
+    values, flips, group = rng.random(4000), np.arange(4000) % 2 == 0, np.arange(4000)
+    assert fooling.jsd_of(values, flips, group)(np.ones(4000)) < 0.01
+    assert fooling.jsd_of(values + 2 * flips, flips, group)(np.ones(4000)) == pytest.approx(1.0)
+    same = fooling.jsd_of(np.full(10, 0.25), flips[:10], group[:10])(np.ones(10))
+    assert same == 0.0, "equal distances are distributed alike"
+    texts = {(0, 0): "A dog runs.", (0, 1): "a dog ran", (1, 0): "All sleep.", (1, 1): "Nobody is awake now!"}
+    assert scored([(E, E, [E]), (E, E, [C])], 1, texts=texts).find("lexical_distance_jsd").value == 1.0
+    assert scored([(E, E, [E]), (E, E, [E])], 1, texts=texts).find("lexical_distance_jsd").value is None
+
+
 def test_overlap():
     assert fooling.overlap_exact("a dog runs", "a dog ran") == pytest.approx(4 / 6)
     assert fooling.overlap_exact("A dog, a dog!", "a dog") == pytest.approx(4 / 6), "words are counted, not listed"

@@ -32,6 +32,7 @@ OPTIONAL: dict[str, Any] = {
     "epsilon": pl.Float64,  # an upper limit of the share of wrong variants
     "domain": pl.String,  # in, out: whether the set is in the domain that the model was trained on
     "text": pl.String,  # what differs between original and variants
+    "context": pl.String,  # on originals: what is the same in original and variants
     "embedding_distance": pl.Float64,  # of a variant to its original
     "sequential": pl.Boolean,  # true: how many groups were asked follows from what was answered
     "right_by": pl.String,  # how free text was judged: rouge1, contains

@@ -198,6 +198,7 @@ def _extra_columns(
         distances = _distances(groups, told)
         columns["keep"] = [group.keep for group, _ in rows]
         columns["text"] = [_changed_text(group, item) for group, item in rows]
+        columns["context"] = [_changed_text(group, item, same=True) for group, item in rows]
         columns["embedding_distance"] = [distances.get(item.id) for _, item in rows]
     return {name: pl.Series(name, values, dtype=OPTIONAL[name]) for name, values in columns.items()}
 
@@ -217,12 +218,14 @@ def _cosine(reading: Reading) -> float:
     return 2 * (reading.probs or [0.5])[-1] - 1
 
 
-def _changed_text(group: Group, item: Item) -> str:
-    """The texts of the fields in which the variants differ from the original."""
+def _changed_text(group: Group, item: Item, same: bool = False) -> str | None:
+    """The texts of the fields in which the variants differ from the original; or, of an original, of the same."""
+    if same and item.role != "original":
+        return None
     first = group.items[0].fields
     others = [i.fields for i in group.items if i.role == "variant"]
-    changed = [name for name in first if any(other.get(name) != first[name] for other in others)]
-    return " ".join(item.fields[name] for name in changed)
+    chosen = [n for n in first if any(other.get(n) != first[n] for other in others) != same]
+    return " ".join(item.fields[name] for name in chosen)
 
 
 def reading_status(

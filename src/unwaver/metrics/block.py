@@ -69,6 +69,7 @@ class Block:
     domain: str | None = None  # in, out: of what the model was trained on
     # one entry a row; None where the table has no such column
     text: pl.Series | None = None
+    context: pl.Series | None = None
     embedding_distance: pl.Series | None = None
     right_by: pl.Series | None = None  # how free text was judged
     sequential: bool = False  # how many were asked follows from what was answered
@@ -251,6 +252,7 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         domain=_only(frame, "domain"),
         theta=tuple(first.get("theta") or ()),
         text=frame["text"] if "text" in frame.columns else None,
+        context=frame["context"] if "context" in frame.columns else None,
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,
         sequential="sequential" in frame.columns,

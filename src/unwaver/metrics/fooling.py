@@ -10,8 +10,8 @@ are over every certified variant of an item answered right, apart for those that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 
 import numpy as np
 
@@ -108,41 +108,97 @@ def at(m: np.ndarray, f: np.ndarray, k: int) -> Floats:
 # --- what flipped and unflipped variants are like -----------------------------------------------------------
 
 
+BINS = 20  # of a distribution of distances
+_EVERY = ("", "_flipped", "_unflipped")
+
+
 def _measures(block: Block) -> Iterator[Metric]:
-    has_probs = block.probs.null_count() < len(block.probs)
-    texts = block.text is not None
-    measures: list[tuple[str, Callable[[Block], Floats], bool]] = []
-    if has_probs:
-        measures.append(("js", _js, True))
+    states = {"": pairs(block), "_flipped": flipped(block), "_unflipped": pairs(block) & ~flipped(block)}
+    for state, rows in states.items():
+        yield Metric(f"pairs{state}", partial(_counts, rows=rows), share=False, known=True, reduce=_total)
+    for name, values, share in [*_text_measures(block), *_distances(block)]:
+        for state, rows in states.items():
+            each = partial(_sums, values=values, rows=rows)
+            yield Metric(f"{name}{state}", each, share=share, reduce=_ratio)
+    for name, values in _distances_of(block):
+        yield _between(f"{name}_jsd", values, states, block)
+    if block.probs.null_count() < len(block.probs):
+        yield from _of_probabilities(block, states)
+
+
+Values = Callable[[], Floats]  # a value per row, computed when it is first needed
+
+
+def _text_measures(block: Block) -> Iterator[tuple[str, Values, bool]]:
+    """Name, values and whether they are shares."""
+    if block.text is None:
+        return
+    found: list[tuple[str, Callable[[str, str, str], float], bool]] = [
+        ("overlap_exact", lambda _, one, other: overlap_exact(one, other), True),
+        ("overlap_fuzzy", lambda _, one, other: 1 - lexical_distance(one, other), True),
+        ("overlap_words", lambda _, one, other: float(words_in_common(one, other)), False),
+        ("length", lambda *texts: float(len(words(texts[2]))), False),
+        ("length_original", lambda *texts: float(len(words(texts[1]))), False),
+    ]
+    if block.context is not None:
+        found.append(("length_context", lambda *texts: float(len(words(texts[0]))), False))
+    for name, measure, share in found:
+        yield name, cache(partial(_text_pairs, block, measure)), share
+
+
+def _distances(block: Block) -> Iterator[tuple[str, Values, bool]]:
     if block.embedding_distance is not None and block.embedding_distance.null_count() < len(block.group):
-        measures.append(("embedding_distance", _embedding_distance, False))
-    if texts:
-        measures += [
-            ("overlap_exact", _overlap_exact, True),
-            ("overlap_fuzzy", _overlap_fuzzy, True),
-            ("length", _length, False),
-        ]
-    for state in ("flipped", "unflipped"):
-        rows = flipped(block) if state == "flipped" else pairs(block) & ~flipped(block)
-        for name, measure, share in measures:
-            yield Metric(f"{name}_{state}", partial(_sums, measure=measure, rows=rows), share=share, reduce=_ratio)
-        if has_probs:
-            both = rows & ~np.isnan(np.hstack(_probabilities(block))).any(axis=1)
-            ks = ks_of(*_samples(block, both))
-            yield Metric(f"ks_{state}", partial(_has_any, rows=both), share=True, by_weight=ks)
-            yield Metric(f"sigma_{state}", partial(_sums, measure=_sigma, rows=rows), share=False, reduce=_ratio)
-    if has_probs:
-        judged = np.zeros(block.trials, dtype=bool)
-        judged[block.trial[pairs(block)]] = True
-        rows = ~block.target & judged[block.trial]
-        yield Metric("sigma_original", partial(_sums, measure=_sigma, rows=rows), share=False, reduce=_ratio)
+        yield "embedding_distance", partial(_embedding_distance, block), False
 
 
-def _sums(block: Block, measure: Callable[[Block], Floats], rows: Bools) -> Floats:
+def _distances_of(block: Block) -> Iterator[tuple[str, Values]]:
+    """The distances of variants from their originals, whose distributions are compared."""
+    if block.text is not None:
+        yield "lexical_distance", cache(partial(_text_pairs, block, lambda _, a, b: lexical_distance(a, b)))
+    for name, values, _ in _distances(block):
+        yield name, values
+
+
+def _between(name: str, values: Values, states: Mapping[str, Bools], block: Block) -> Metric:
+    """How far the distances of flipped variants are distributed otherwise than those of unflipped ones."""
+    known = ~np.isnan(values())
+    rows = [states[state] & known for state in _EVERY[1:]]
+    both = rows[0] | rows[1] if rows[0].any() and rows[1].any() else np.zeros(len(known), dtype=bool)
+    jsd = jsd_of(values()[both], rows[0][both], block.group[both])
+    return Metric(name, partial(_has_any, rows=both), share=True, by_weight=jsd)
+
+
+def _of_probabilities(block: Block, states: Mapping[str, Bools]) -> Iterator[Metric]:
+    js, sigma = cache(partial(_js, block)), cache(partial(_sigma, block))
+    for state in _EVERY[1:]:
+        rows = states[state]
+        yield Metric(f"js{state}", partial(_sums, values=js, rows=rows), share=True, reduce=_ratio)
+        both = rows & ~np.isnan(np.hstack(_probabilities(block))).any(axis=1)
+        ks = ks_of(*_samples(block, both))
+        yield Metric(f"ks{state}", partial(_has_any, rows=both), share=True, by_weight=ks)
+        yield Metric(f"sigma{state}", partial(_sums, values=sigma, rows=rows), share=False, reduce=_ratio)
+    judged = np.zeros(block.trials, dtype=bool)
+    judged[block.trial[pairs(block)]] = True
+    rows = ~block.target & judged[block.trial]
+    yield Metric("sigma_original", partial(_sums, values=sigma, rows=rows), share=False, reduce=_ratio)
+
+
+def _counts(block: Block, rows: Bools) -> Floats:
+    """Per group: how many of its pairs; NaN where its original was not answered right."""
+    right = np.zeros(block.groups, dtype=bool)
+    right[block.group[block.originals_right[block.trial]]] = True
+    return np.where(right, np.bincount(block.group[rows], minlength=block.groups), np.nan)[:, None]
+
+
+def _total(sums: Floats) -> Floats:
+    return np.asarray(sums[..., 0])
+
+
+def _sums(block: Block, values: Values, rows: Bools) -> Floats:
     """Per group: the sum over its pairs, and their number; NaN where it has none."""
-    values = measure(block)
-    rows = rows & ~np.isnan(values)
-    sums = np.bincount(block.group[rows], weights=values[rows], minlength=block.groups)
+    found = values()
+    rows = rows & ~np.isnan(found)
+    sums = np.bincount(block.group[rows], weights=found[rows], minlength=block.groups)
     counts = np.bincount(block.group[rows], minlength=block.groups).astype(float)
     counts[counts == 0] = np.nan
     return np.column_stack([sums, counts])
@@ -220,42 +276,53 @@ def ks_of(before: Floats, after: Floats, group: np.ndarray) -> Callable[[Floats]
     return ks
 
 
+def jsd_of(values: Floats, flips: Bools, group: np.ndarray) -> Callable[[Floats], Floats]:
+    """The Jensen–Shannon divergence, in bits, of the distributions of two samples over BINS bins of equal width
+    between the smallest and the greatest value, as a function of the weights of the groups."""
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    width = (high - low) / BINS or 1.0
+    bins = np.minimum(((values - low) / width).astype(np.int64), BINS - 1)
+
+    def jsd(weights: Floats) -> Floats:
+        parts = [np.bincount(bins[some], weights=weights[group[some]], minlength=BINS) for some in (flips, ~flips)]
+        if not all(part.sum() for part in parts):
+            return np.asarray(np.nan)
+        one, other = (part[None] / part.sum() for part in parts)
+        return np.asarray(js_divergence(one, other)[0])
+
+    return jsd
+
+
 def _embedding_distance(block: Block) -> Floats:
     assert block.embedding_distance is not None
     return block.embedding_distance.fill_null(np.nan).to_numpy()
 
 
-def _text_pairs(block: Block, measure: Callable[[str, str], float]) -> Floats:
+def _text_pairs(block: Block, measure: Callable[[str, str, str], float]) -> Floats:
+    """Per row of a pair: a measure of the context, the original and the variant."""
     assert block.text is not None
     texts = block.text.to_list()
-    first: dict[int, str] = {}
+    contexts = [""] * len(texts) if block.context is None else block.context.fill_null("").to_list()
+    first: dict[int, tuple[str, str]] = {}
     for row in np.flatnonzero(~block.target)[::-1]:
-        first[int(block.trial[row])] = texts[row]
+        first[int(block.trial[row])] = contexts[row], texts[row]
     values = np.full(len(texts), np.nan)
     for row in np.flatnonzero(pairs(block)):
-        values[row] = measure(first[int(block.trial[row])], texts[row])
+        values[row] = measure(*first[int(block.trial[row])], texts[row])
     return values
 
 
-def _overlap_exact(block: Block) -> Floats:
-    return _text_pairs(block, overlap_exact)
+def words_in_common(one: str, other: str) -> int:
+    """ "a dog runs", "a dog ran" -> 2; a word that is there twice in both counts twice."""
+    from collections import Counter
 
-
-def _overlap_fuzzy(block: Block) -> Floats:
-    return _text_pairs(block, lambda a, b: 1 - lexical_distance(a, b))
-
-
-def _length(block: Block) -> Floats:
-    return _text_pairs(block, lambda _, text: float(len(words(text))))
+    return (Counter(words(one)) & Counter(words(other))).total()
 
 
 def overlap_exact(one: str, other: str) -> float:
     """Twice the words in common over the words of both: "a dog runs", "a dog ran" -> 4 / 6."""
-    from collections import Counter
-
-    a, b = Counter(words(one)), Counter(words(other))
-    total = a.total() + b.total()
-    return 2 * (a & b).total() / total if total else 1.0
+    total = len(words(one)) + len(words(other))
+    return 2 * words_in_common(one, other) / total if total else 1.0
 
 
 MEANINGS = "unwaver.metrics.meanings.fooling:MEANINGS"

@@ -116,6 +116,7 @@ def items_by_k(context: Context) -> Iterator[str]:
 
 
 _STATES = {
+    "": "all certified paraphrases of originals answered right",
     "flipped": "certified paraphrases that change the answer",
     "unflipped": "certified paraphrases that leave the answer",
     "original": "originals answered right",
@@ -146,7 +147,23 @@ _OF_PAIRS = {
         "Similarity of the words of original and paraphrase",
         "1 − lexical distance: words matched one to one, each pair by the letters in common",
     ),
+    "overlap_words": (
+        "words in common",
+        "Number of words that original and paraphrase have in common",
+        "words in common; lower case, no punctuation",
+    ),
     "length": ("length", "Words in the paraphrase", "number of words"),
+    "length_original": ("length of the original", "Words in the text that is paraphrased", "number of words"),
+    "length_context": (
+        "length of the context",
+        "Words in what stays the same, such as the premise",
+        "number of words",
+    ),
+    "pairs": (
+        "number of paraphrases",
+        "How many certified paraphrases of originals answered right there are",
+        "count",
+    ),
     "sigma": (
         "spread of the class probabilities",
         "How sure the model is: the standard deviation of its class probabilities",
@@ -158,20 +175,41 @@ _AT_K = (
     "@k = 1 − C(m − f, k) / C(m, k) for an item with m paraphrases, f of them {}; mean over right items with m ≥ k"
 )
 
-_OF_PARAPHRASES: list[Meaning] = []
-for _name, (_title, _says, _formula) in _OF_PAIRS.items():
-    for _state, _where in _STATES.items():
-        if _state != "original" or _name == "sigma":
-            _OF_PARAPHRASES.append(
-                Meaning(
-                    f"{_name}_{_state}",
-                    title=f"{_title}, {_state if _state == 'original' else f'{_state} paraphrases'}",
-                    says=f"{_says}. Averaged over {_where}.",
-                    formula=_formula,
-                    paper=SENSITIVITY,
-                    docs=_DOCS,
-                )
-            )
+_ALSO_ALL = ("embedding_distance", "overlap_exact", "overlap_fuzzy", "overlap_words", "length", "length_original",
+             "length_context", "pairs")  # fmt: skip
+
+
+def _of_state(name: str, state: str) -> Meaning:
+    title, says, formula = _OF_PAIRS[name]
+    where = "originals" if state == "original" else f"{state} paraphrases".strip()
+    counted = "Counted" if name == "pairs" else "Averaged"
+    return Meaning(
+        f"{name}_{state}" if state else name,
+        title=f"{title}, {where if state != 'original' else state}",
+        says=f"{says}. {counted} over {_STATES[state]}.",
+        formula=formula,
+        paper=SENSITIVITY,
+        docs=_DOCS,
+    )
+
+
+_OF_PARAPHRASES = [
+    *(_of_state(name, state) for name in _OF_PAIRS for state in ("flipped", "unflipped")),
+    *(_of_state(name, "") for name in _ALSO_ALL),
+    _of_state("sigma", "original"),
+    *(
+        Meaning(
+            f"{name}_jsd",
+            title=f"divergence of {title} distances",
+            says=f"How much the {title} distances of flipped paraphrases from their originals are distributed "
+            "differently from those of unflipped ones. Large for few paraphrases.",
+            formula="½D(P‖M) + ½D(Q‖M), base 2, over 20 bins of equal width",
+            paper=SENSITIVITY,
+            docs=_DOCS,
+        )
+        for name, title in (("embedding_distance", "embedding"), ("lexical_distance", "lexical"))
+    ),
+]
 
 MEANINGS = (
     Meaning(
