@@ -42,8 +42,12 @@ def test_over_sets():
     assert plain.value == pytest.approx((1 / 4 + 2 / 2) / 2)
     for score in (pooled, plain):
         assert (score.groups, score.counted, score.not_applicable) == (10, 6, 4)
-        assert score.low <= score.value <= score.high
         assert score.clusters == 6
+    assert pooled.low <= pooled.value <= pooled.high
+    assert plain.low is plain.high is plain.interval is None, "a set with fewer than five items has no interval"
+    more = averages(frame("snli", "m", [1, 0, 0, 0, 1]), frame("mnli", "m", [1, 1, 0, 1, 0, 0]))
+    enough = more["average_plain", "m", "r_r@1"]
+    assert enough.low < enough.value < enough.high
     assert pooled.accuracy == pytest.approx(6 / 10)
     assert plain.accuracy == pytest.approx((4 / 8 + 2 / 2) / 2)
     published = found["average_published", "m", "r_r@1"]

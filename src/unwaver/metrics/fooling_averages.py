@@ -28,7 +28,7 @@ from unwaver.meaning import block_key
 from unwaver.metrics.block import Block
 from unwaver.metrics.fooling import flipped, left_out, opposed, originals_of, rate
 from unwaver.state import MISSING
-from unwaver.stats import Floats, Reduce, estimate
+from unwaver.stats import FEWEST, Floats, Reduce, estimate
 from unwaver.types import Score
 
 WEIGHTED, PLAIN, PUBLISHED = "average", "average_plain", "average_published"
@@ -153,7 +153,8 @@ def _score(over: _Over, weighting: str, metric: str, values: Sequence[Floats], s
     pooled = np.concatenate(values)
     table = pooled if weighting == WEIGHTED else _columns(values)
     found = estimate(table, over.clusters, _reduce(blocks, weighting), seed=seed)
-    if any(block.sequential for block in blocks):
+    fewest = min(int((~np.isnan(part)).sum()) for part in values)
+    if any(block.sequential for block in blocks) or (weighting != WEIGHTED and fewest < FEWEST):
         found = replace(found, low=None, high=None, interval=None)
     counted = int((~np.isnan(pooled)).sum())
     groups = sum(block.groups for block in blocks)

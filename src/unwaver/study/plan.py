@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from unwaver.errors import DataError, near
+from unwaver.errors import DataError, UsageError, near
 from unwaver.files import read_toml
 from unwaver.study.checker import EXAMPLE, TRAINING, Checker
 from unwaver.study.sides import (
@@ -31,16 +31,18 @@ _OF_SETTING = (
     "form", "method", "multi_task", "pool", "tasks", "seeds", "fractions", "variants", "start", "attack",
     *TRAINING,
 )  # fmt: skip
-_OF_EVALUATION = ("split", "variants")
+_OF_EVALUATION = ("split", "variants", "suite", "writer", "k", "domain")
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A suite by name, or variants made of a split of the task: swapped test rows."""
+    """A suite by name, perhaps with a writer of paraphrases, or variants made of a split of the task: swapped test
+    rows. `options` are fields of Config."""
 
     suite: str = ""
     split: str = ""
     variants: tuple[str, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def has_base(self) -> bool:
@@ -334,9 +336,30 @@ def _evaluation(entry: Any, where: str, check: Checker) -> Evaluation:
     if isinstance(entry, str):
         return Evaluation(suite=entry)
     check.keys(check.table(entry, f"{where}.evaluate"), _OF_EVALUATION, f"{where}.evaluate")
+    if "suite" in entry:
+        return _suite_evaluation(entry, f"{where}.evaluate", check)
     if not isinstance(entry.get("split"), str) or not entry["split"] or not entry.get("variants"):
         raise check.error(f"{where}.evaluate: needs split and variants", '{ split = "test", variants = ["swap"] }')
     return Evaluation(split=entry["split"], variants=tuple(check.texts(entry["variants"], f"{where}.evaluate")))
+
+
+def _suite_evaluation(entry: Mapping[str, Any], where: str, check: Checker) -> Evaluation:
+    """{ suite = "sensitivity/mnli", writer = "rules", k = 5, domain = "mnli=in,snli=out" }"""
+    from unwaver.answers.domains import read_domains
+
+    if strange := [key for key in ("split", "variants") if key in entry]:
+        raise check.error(f"{where}: suite and {strange[0]} exclude one another", "give one of the two")
+    for key in ("suite", "writer", "domain"):
+        check.typed(entry.get(key, ""), str, f"{where}.{key}")
+    check.above_zero(entry, ("k",), f"{where}.")
+    given: dict[str, Any] = {key: entry[key] for key in ("writer", "k") if key in entry}
+    if "domain" in entry:
+        try:
+            read_domains(entry["domain"])
+        except UsageError as e:
+            raise check.error(f"{where}.domain: {e.message}", 'domain = "mnli=in,snli=out"') from None
+        given["domain"] = entry["domain"]
+    return Evaluation(suite=entry["suite"], options=tuple(given.items()))
 
 
 def _setting(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unwaver.answers.domains import read_domains
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder, stored
@@ -170,7 +171,10 @@ def _config(plan: StudyPlan, job: Job, task: str, evaluation: Evaluation, model:
     models = (model_name(model),)
     if evaluation.suite:
         base = plan.base_accuracy and evaluation.has_base
-        return Config((evaluation.suite,), models, base_accuracy=base, **general)
+        given = dict(evaluation.options)
+        if "domain" in given:
+            given["domain"] = read_domains(given["domain"])
+        return Config((evaluation.suite,), models, base_accuracy=base, **general, **given)
     chosen = task_and_form(task)[0]
     files = library(_data_folder(job))
     file = labelled(chosen, evaluation.split, files).file
@@ -195,6 +199,8 @@ def _is_done(place: Path, config: Config, model: Path) -> bool:
     if not (place / folder.SCORES).exists() or not (place / folder.RUN).exists():
         return False
     record = stored.read_run(place)
+    if dict(record["config"].get("domain") or {}) != dict(config.domain):  # other averages of the same answers
+        return False
     same = record.get("id") == config.id and record["models"][0].get("identity") == identity_of(model)
     asked_base = not config.base_accuracy or record["config"].get("base_accuracy", False)  # not part of the id
     return same and asked_base and not record.get("spent", {}).get("stopped")

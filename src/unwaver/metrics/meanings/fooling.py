@@ -102,11 +102,21 @@ def _with_the_most_variants(score: Named, block: Sequence[Named]) -> bool:
     return rates[-1] is score
 
 
+def _is_average(score: Score) -> bool:
+    return score.task.startswith("average") or score.model.startswith("average")
+
+
+def _beside(context: Context) -> Sequence[str]:
+    """The strict rate and, of a single set, both rates of one paraphrase."""
+    strict = context.score.metric.replace("r_r@", "r_s@")
+    return (strict,) if _is_average(context.score) else (strict, "r_r@1", "r_s@1")
+
+
 def items_by_k(context: Context) -> Iterator[str]:
     """How many items each k rests on, below the k of the protocol."""
     s = context.score
     rates = [r for r in context.block if r.metric.startswith("r_r@") and r.given is None]
-    if not context.leads or s is not rates[-1] or len({r.counted for r in rates}) < 2:
+    if not context.leads or _is_average(s) or s is not rates[-1] or len({r.counted for r in rates}) < 2:
         return
     counts = ", ".join(f"{r.metric.partition('@')[2]}: {r.counted:,}" for r in rates)
     yield (
@@ -175,41 +185,36 @@ _AT_K = (
     "@k = 1 − C(m − f, k) / C(m, k) for an item with m paraphrases, f of them {}; mean over right items with m ≥ k"
 )
 
-_ALSO_ALL = ("embedding_distance", "overlap_exact", "overlap_fuzzy", "overlap_words", "length", "length_original",
-             "length_context", "pairs")  # fmt: skip
-
-
-def _of_state(name: str, state: str) -> Meaning:
-    title, says, formula = _OF_PAIRS[name]
-    where = "originals" if state == "original" else f"{state} paraphrases".strip()
-    counted = "Counted" if name == "pairs" else "Averaged"
-    return Meaning(
-        f"{name}_{state}" if state else name,
-        title=f"{title}, {where if state != 'original' else state}",
-        says=f"{says}. {counted} over {_STATES[state]}.",
-        formula=formula,
-        paper=SENSITIVITY,
-        docs=_DOCS,
-    )
-
-
-_OF_PARAPHRASES = [
-    *(_of_state(name, state) for name in _OF_PAIRS for state in ("flipped", "unflipped")),
-    *(_of_state(name, "") for name in _ALSO_ALL),
-    _of_state("sigma", "original"),
-    *(
+_NOT_OF_ALL = ("js", "ks", "sigma")
+_OF_PARAPHRASES: list[Meaning] = []
+for _name, (_title, _says, _formula) in _OF_PAIRS.items():  # loops: a plain run reads this file and calls nothing
+    for _state, _where in _STATES.items():
+        if _name in _NOT_OF_ALL if _state == "" else _state == "original" and _name != "sigma":
+            continue
+        _whose = _state if _state == "original" else f"{_state} paraphrases".strip()
+        _how = "Counted" if _name == "pairs" else "Averaged"
+        _OF_PARAPHRASES.append(
+            Meaning(
+                f"{_name}_{_state}" if _state else _name,
+                title=f"{_title}, {_whose}",
+                says=f"{_says}. {_how} over {_where}.",
+                formula=_formula,
+                paper=SENSITIVITY,
+                docs=_DOCS,
+            )
+        )
+for _name in ("embedding", "lexical"):
+    _OF_PARAPHRASES.append(
         Meaning(
-            f"{name}_jsd",
-            title=f"divergence of {title} distances",
-            says=f"How much the {title} distances of flipped paraphrases from their originals are distributed "
+            f"{_name}_distance_jsd",
+            title=f"divergence of {_name} distances",
+            says=f"How much the {_name} distances of flipped paraphrases from their originals are distributed "
             "differently from those of unflipped ones. Large for few paraphrases.",
             formula="½D(P‖M) + ½D(Q‖M), base 2, over 20 bins of equal width",
             paper=SENSITIVITY,
             docs=_DOCS,
         )
-        for name, title in (("embedding_distance", "embedding"), ("lexical_distance", "lexical"))
-    ),
-]
+    )
 
 MEANINGS = (
     Meaning(
@@ -226,6 +231,7 @@ MEANINGS = (
         leads=10,
         leads_if=_with_the_most_variants,
         beside=("r_s@<k>", "r_r@1", "r_s@1"),
+        choose=_beside,
         without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
         remark=items_by_k,
         figures=figures,
