@@ -97,7 +97,10 @@ class Config:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "review", as_paths(self.review))
+        if self.review != ():
+            from unwaver.config_record import as_paths
+
+            object.__setattr__(self, "review", as_paths(self.review))
         if any("@" in text for texts in named_models(self).values() for text in texts):
             from unwaver.named_models import resolve_names
 
@@ -131,12 +134,6 @@ class Config:
             return Path(self.out)
         names = "+".join(re.sub(r"[^\w.-]+", "-", Path(s).name if Path(s).is_file() else s) for s in self.suites)
         return Path("runs") / f"{names[:60]}-{self.id}"
-
-
-def as_paths(given: object) -> tuple[str, ...]:
-    """One path or several, as given in Python or held by older files: "a.tsv" -> ("a.tsv",); None -> ()."""
-    several = given if isinstance(given, list | tuple) else [] if given is None else [given]
-    return tuple(map(str, several))
 
 
 _TEXTS = ("system", "task", "kind", "labels", "columns", "map", "model_args", "writer_args", "lang", "variants")

@@ -38,6 +38,12 @@ def config_from(record: Mapping[str, Any], file: Path) -> Config:
         raise DataError(e.message, file=file, hint=e.hint) from None
 
 
+def as_paths(given: object) -> tuple[str, ...]:
+    """One path or several, as given in Python or held by older files: "a.tsv" -> ("a.tsv",); None -> ()."""
+    several = given if isinstance(given, list | tuple) else [] if given is None else [given]
+    return tuple(map(str, several))
+
+
 def _learn_again(record: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Folders of earlier versions may hold secrets: they are not shown again."""
     for texts in (record.get("command"), *given.values()):

@@ -6,7 +6,7 @@ What a label is, is decided here and nowhere else. Tables from elsewhere: unwave
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -195,37 +195,10 @@ def _extra_columns(
     if any(map(is_self_certified, groups)):
         columns[SELF_CERTIFIED] = [is_self_certified(group) for group, _ in rows]
     if any(group.kind == "fooling" for group in groups):
-        distances = _distances(groups, told)
-        columns["keep"] = [group.keep for group, _ in rows]
-        columns["text"] = [_changed_text(group, item) for group, item in rows]
-        columns["context"] = [_changed_text(group, item, same=True) for group, item in rows]
-        columns["embedding_distance"] = [distances.get(item.id) for _, item in rows]
+        from unwaver.answers.fooled import columns_of
+
+        columns |= columns_of(rows, groups, told)
     return {name: pl.Series(name, values, dtype=OPTIONAL[name]) for name, values in columns.items()}
-
-
-def _distances(groups: Iterable[Group], told: Callable[[Item, int], Reading]) -> dict[str, float]:
-    """Of each variant to its original, by the judges that embed."""
-    return {
-        item.about: 1 - _cosine(told(item, 0))
-        for group in groups
-        for item in group.items
-        if item.role == "judge" and not item.accepted and told(item, 0).probs
-    }
-
-
-def _cosine(reading: Reading) -> float:
-    """A model that embeds gives the last choice, "same", the probability (1 + cosine) / 2."""
-    return 2 * (reading.probs or [0.5])[-1] - 1
-
-
-def _changed_text(group: Group, item: Item, same: bool = False) -> str | None:
-    """The texts of the fields in which the variants differ from the original; or, of an original, of the same."""
-    if same and item.role != "original":
-        return None
-    first = group.items[0].fields
-    others = [i.fields for i in group.items if i.role == "variant"]
-    chosen = [n for n in first if any(other.get(n) != first[n] for other in others) != same]
-    return " ".join(item.fields[name] for name in chosen)
 
 
 def reading_status(

@@ -14,7 +14,7 @@ part of the key of an answer: nothing is asked twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from unwaver.config import Config
@@ -62,8 +62,14 @@ def is_given(config: Config, option: str) -> bool:
     return option in config.writer_args or re.search(rf'[,{{"]{option}"?[=:]', config.writer or "") is not None
 
 
-def recorded(model: Model, config: Config, groups: Iterable[Group]) -> dict[str, Any]:
-    """What run.json says of it."""
+def recorded(model: Model | None, config: Config, groups: Sequence[Group]) -> dict[str, Any]:
+    """What run.json says of how the writer is asked: its prompts, and how it goes on."""
+    from unwaver.asking.writing import recorded
+
+    return {**recorded(config, groups), **(_generator(model, config, groups) if model else {})}
+
+
+def _generator(model: Model, config: Config, groups: Sequence[Group]) -> dict[str, Any]:
     if beams := beams_of(model, config):
         return {"generator": {"name": "n-best beams", "beams": beams}}
     if not any(temperature_of(model, config, group.kind, 0) for group in groups):

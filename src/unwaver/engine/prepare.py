@@ -72,11 +72,9 @@ class Prepared:
     @property
     def writing(self) -> dict[str, Any]:
         """What run.json says of how the writer is asked."""
-        from unwaver.asking import generator, writing
+        from unwaver.asking.generator import recorded
 
-        assert self.writer is not None
-        made = generator.recorded(self.writer.model, self.config, self.groups)
-        return {**writing.recorded(self.config, self.groups), **made}
+        return recorded(self.writer.model if self.writer else None, self.config, self.groups)
 
     @cached_property
     def budget(self) -> Budget:
@@ -216,28 +214,12 @@ def budget_of(config: Config) -> Budget:
 
 def choose(config: Config, console: Console) -> Chosen:
     """The groups that the configuration selects, without variants that a person judged wrong."""
-    selection = select(
-        config.suites, _suite_options(config, console), limit=config.limit, sample=config.sample, seed=config.seed
-    )
-    if config.source or config.bank:
-        from unwaver.suites.paranlu_automatic import check_source
+    options, verdicts = _suite_options(config, console), dict[str, bool]()
+    selection = select(config.suites, options, limit=config.limit, sample=config.sample, seed=config.seed)
+    if config.source or config.bank or config.corrected or config.domain or config.review:
+        from unwaver.engine.chosen_with import chosen_with
 
-        check_source(config.source, config.bank, selection.groups)
-    if config.corrected:
-        from unwaver.suites.test_sets import with_test_sets
-
-        selection = with_test_sets(selection, _suite_options(config, console), config.until)
-    if config.domain:
-        from unwaver.answers.domains import check_domains
-
-        check_domains(config.domain, [group.task for group in selection.groups if group.kind == "fooling"])
-    verdicts: dict[str, bool] = {}
-    if config.review:
-        from unwaver.groups.review import check_sheets, majority, read_sheets
-
-        verdicts = majority(sheets := read_sheets(config.review))
-        if not _writes(config):  # what a model writes is not known yet
-            check_sheets(sheets, selection.groups, console.say)
+        selection, verdicts = chosen_with(config, selection, options, console, _writes(config))
     return Chosen(selection, reviewed(selection.groups, verdicts, config), verdicts)
 
 

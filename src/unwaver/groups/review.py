@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from unwaver.config import as_paths
+from unwaver.config_record import as_paths
 from unwaver.errors import DataError
 from unwaver.files import read_rows, shown
 from unwaver.groups.certify import Read, standings

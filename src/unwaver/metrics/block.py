@@ -249,7 +249,9 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         test=test,
         keep=_greatest(frame, "keep"),
         epsilon=_greatest(frame, "epsilon"),
-        domain=_only(frame, "domain"),
+        domain=_greatest(frame, "domain")
+        if "domain" in frame.columns and frame["domain"].n_unique() == 1
+        else None,
         theta=tuple(first.get("theta") or ()),
         text=frame["text"] if "text" in frame.columns else None,
         context=frame["context"] if "context" in frame.columns else None,
@@ -300,12 +302,6 @@ def _units(frame: pl.DataFrame, group: Codes, cluster: Codes) -> Codes:
 
 def _greatest(frame: pl.DataFrame, column: str) -> Any:
     return frame[column].max() if column in frame.columns else None
-
-
-def _only(frame: pl.DataFrame, column: str) -> Any:
-    """What all rows have in a column, None where they differ."""
-    values = frame[column].unique().to_list() if column in frame.columns else []
-    return values[0] if len(values) == 1 else None
 
 
 def _partial(frame: pl.DataFrame) -> int:
