@@ -646,7 +646,7 @@ def sensitivity_by_label(folder: Folder, said: Sequence[str]) -> None:
 
 @expects("Semantic sensitivity", "Table 4")
 def sensitivity_lengths(folder: Folder, said: Sequence[str]) -> None:
-    names = ("overlap_exact_unflipped", "overlap_fuzzy_unflipped", "length_unflipped")
+    names = ("overlap_fuzzy", "overlap_words", "length_context", "length_original", "length", "pairs")
     rows = rows_of_csv(folder, "sensitivity.csv")
     for task in SETS:
         found = {
