@@ -135,7 +135,7 @@ CASES: dict[str, Case] = {
     "broken config": Case("run sample --model hf/m", ("broken JSON: Expecting value", "copy or download"), {"m/config.json": '{\n"a":'}, "m/config.json", 2),
     "config is a list": Case("run sample --model hf/m", ("found no JSON object", "save_pretrained"), {"m/config.json": "[]"}, "m/config.json"),
     "no weights": Case("run sample --model hf/m", ("holds no weights (*.safetensors", "save_pretrained"), {"m/config.json": "{}"}, "m"),
-    "neither classifier nor LM": Case("run sample --model hf/m", ("(architecture: BertModel)", "…ForSequenceClassification, …ForCausalLM"), {"m/config.json": '{"architectures": ["BertModel"]}', "m/model.safetensors": "x"}),
+    "neither classifier nor LM": Case("run sample --model hf/m", ("(architecture: BertModel)", "…ForSequenceClassification, …ForMultipleChoice, …ForCausalLM"), {"m/config.json": '{"architectures": ["BertModel"]}', "m/model.safetensors": "x"}),
     "credentials in a URL": Case("run sample --model openai/m --model-arg base_url=http://me:secret-word@h/v1", ("--model-arg base_url holds a user name or password", "OPENAI_API_KEY")),
     "no address": Case("run sample --model openai/m --model-arg base_url=localhost", ("base_url is no address", "base_url=http://")),
     "empty address": Case("run sample --model openai/m --model-arg base_url=", ("base_url is no address", "base_url=http://")),

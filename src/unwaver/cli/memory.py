@@ -29,6 +29,7 @@ _DOING = {
     "reports": "writing the report",
     "analysis": "analysing",
     "study": "running the study",
+    "project": "checking the project",
 }
 _HINTS = {
     "asking a model": "use smaller batches (--model-arg batch_tokens=256) or fewer groups (--limit 100)",
