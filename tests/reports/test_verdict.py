@@ -132,3 +132,17 @@ def test_one_in_is_near(rate: float) -> None:
 )
 def test_small_numbers(rate: float, words: tuple[int, int]) -> None:
     assert one_in(rate) == words
+
+
+def test_kinds_with_one_sentence_are_told_apart() -> None:
+    pairs: list[tuple[str | None, str | None]] = [("a", "a")] * 30 + [("a", "b")] * 10 + [("b", "b")] * 10
+    kinds = ("surface_typo", "surface_case", "symmetric")
+    tables = [answers(kind, pairs) for kind in kinds]
+    merged = {name: [value for table in tables for value in table[name]] for name in tables[0]}
+    merged["group"] = [f"{kind}/{group}" for kind, group in zip(merged["kind"], merged["group"], strict=True)]
+    subjects = {v.score.kind: v.subject for v in verdicts(unwaver.score(merged))}
+    assert subjects == {
+        "surface_typo": "RTE, typing error",
+        "surface_case": "RTE, upper and lower case",
+        "symmetric": "RTE",
+    }

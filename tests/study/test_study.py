@@ -292,7 +292,7 @@ def test_a_wrong_plan_is_told(tmp_path: Path, change: tuple[str, str], told: str
         (('"sample/snli"', '"becel/snil"'), "snil"),
         (('variants = ["swap", "reverse"]', 'variants = ["swop"]'), "swop"),
         (('form = "calm"', 'form = "plain"'), "reverse is a variant of CALM's form"),
-        (("consistency = 1.0", 'adversarial = "synonym"'), "synonyms need an encoder"),
+        (("consistency = 1.0", 'adversarial = "synonym"'), "needs an encoder"),
         (('bases = ["base"]', 'bases = ["bsae"]'), "bsae"),
         (
             ('["sample/snli"]', '["sample/snli", "sample/snli/semantic"]'),

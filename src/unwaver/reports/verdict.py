@@ -6,12 +6,14 @@ where these are too small to conclude anything, and never calls a constant predi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from unwaver.meaning import Phrase, context_of, leading_meaning, meaning_of
 from unwaver.metrics.missing import in_words
+from unwaver.reports.kinds import kind_in_words
 from unwaver.reports.terminal import chance_of
 from unwaver.reports.terminal import percent as number
 from unwaver.result import Result
@@ -59,8 +61,27 @@ def verdicts(result: Result) -> list[Verdict]:
             always.setdefault((s.model, s.method, s.suite, s.task), []).append(own)
         else:
             found.append(own)
-    found += [_always_one_answer(own) for own in always.values()]
+    found = _told_apart(found, result) + [_always_one_answer(own) for own in always.values()]
     return sorted(found, key=lambda v: (ORDER.index(v.level), -(v.rate or 0)))
+
+
+def _told_apart(found: Sequence[Verdict], result: Result) -> list[Verdict]:
+    """With the kind of change where one sentence would stand for several: "question, reworded"."""
+
+    def sentence(v: Verdict) -> tuple[str, ...]:
+        s = v.score
+        return s.model, s.method, s.suite, s.task, str(_declared(s, result))
+
+    alike = Counter(map(sentence, found))
+    words = Counter((sentence(v), kind_in_words(v.score.kind)) for v in found)
+    told = []
+    for v in found:
+        of, kind = sentence(v), v.score.kind
+        if alike[of] > 1:
+            said = kind_in_words(kind) if words[of, kind_in_words(kind)] == 1 else kind
+            v = replace(v, subject=f"{v.subject}, {said}")
+        told.append(v)
+    return told
 
 
 def _always_one_answer(found: Sequence[Verdict]) -> Verdict:

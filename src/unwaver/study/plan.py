@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from unwaver.errors import DataError, UsageError, near
+from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import read_toml
 from unwaver.study.checker import EXAMPLE, TRAINING, Checker
 from unwaver.study.sides import (
@@ -167,7 +167,10 @@ class StudyPlan:
         other = self.settings[name]
         tasks = (task,) if task else other.tasks or tuple(self.tasks)
         options = self._setup(out, base, Condition(name, condition.fraction), other, tasks)
-        forms = {Setup(**options).task_in_form(each)[1] for each in tasks}
+        try:
+            forms = {Setup(**options).task_in_form(each)[1] for each in tasks}
+        except ModelError:  # of a base that is not there: said when it is opened to be trained
+            return None
         return forms.pop() if len(forms) == 1 else ""
 
     def size_of(self, base: str) -> str:
