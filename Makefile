@@ -34,8 +34,8 @@ coverage: $(VENV)/.dev $(VENV)-lm-eval/.done $(VENV)/.system
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --cov --cov-report=term
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests bench torture docs
-	$(BIN)/ruff format --check src tests bench torture docs
+	$(BIN)/ruff check src tests bench torture docs release.py
+	$(BIN)/ruff format --check src tests bench torture docs release.py
 	$(BIN)/mypy
 
 check: lint
