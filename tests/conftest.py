@@ -107,6 +107,22 @@ def unwaver(tmp_path: Path) -> Any:
 
 
 @pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """The command line without a process of its own: call("run", "x") -> (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def called(*arguments: str) -> tuple[int, str, str]:
+        from unwaver.cli.main import main
+
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return called
+
+
+@pytest.fixture
 def scores(unwaver: Any) -> Any:
     """The scores of a call that must succeed."""
 

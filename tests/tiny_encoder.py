@@ -155,6 +155,17 @@ def sentences(count: int, seed: int = 0) -> list[str]:
     return [f"{text} {draw.choice(where)}" for text in made]
 
 
+def rte(folder: Path) -> list[dict[str, str]]:
+    """Writes mrpc.csv of that folder as rte.csv, with the labels of RTE; gives the rows of mrpc.csv."""
+    rows = list(csv.DictReader((folder / "mrpc.csv").read_text().splitlines()))
+    labels = {"equivalent": "entailment", "not_equivalent": "not_entailment"}
+    with (folder / "rte.csv").open("w", newline="") as out:
+        table = csv.writer(out)
+        table.writerow(["sentence1", "sentence2", "label"])
+        table.writerows([r["sentence1"], r["sentence2"], labels.get(r["label"], r["label"])] for r in rows)
+    return rows
+
+
 def pairs(path: Path, count: int = 120, seed: int = 0, without: Path | None = None) -> Path:
     """mrpc-like: the second sentence is the first (equivalent), or has "never" in it. None is of the file `without`."""
     known = set(without.read_text().splitlines()) if without else set()

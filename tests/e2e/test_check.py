@@ -176,3 +176,17 @@ def test_a_model_is_replaced_without_rebuilding(project: Any, server: Server, tm
     assert changed.returncode == 2
     assert "questions.csv" in changed.stderr
     assert "--rebuild" in changed.stderr
+
+
+def test_a_paid_service_is_asked_only_if_somebody_agrees(project: Any, server: Server, tmp_path: Path) -> None:
+    path = tmp_path / "unwaver.toml"
+    path.write_text(path.read_text().replace("backoff = 0.01", "backoff = 0.01\nprice_in = 1\nprice_out = 1"))
+    write_questions(tmp_path, 200)
+    refused = project("check", "--accept")
+    assert refused.returncode == 2
+    assert "a paid service" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert not server.bodies
+    done = project("check", "--accept", "--yes", "--max-calls", "30")
+    assert "a paid service" not in done.stderr
+    assert 0 < len(server.bodies) <= 30

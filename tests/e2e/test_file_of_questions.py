@@ -15,7 +15,6 @@ from server import Server
 
 import unwaver
 from unwaver.cli import printing
-from unwaver.cli.main import main
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import consent
@@ -69,17 +68,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return call
 
 
 def model(server: Server, more: str = "") -> str:

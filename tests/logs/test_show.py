@@ -6,26 +6,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from unwaver.cli.main import main
 from unwaver.logs.common import LogOptions
 
 Call = Callable[..., tuple[int, str, str]]
 ROWS = "bucket,variant,answer,gold\nb1,w1,Paris,Paris\nb1,w2,Rome,Paris\nb2,w1,Oslo,Oslo\nb2,w2,Oslo,Oslo\n"
-
-
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return call
 
 
 def test_broken_buckets_of_a_table(call: Call) -> None:

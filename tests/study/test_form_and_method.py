@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables for MRPC and RTE, and two random models that write: `t5`, and `encoder`, which cannot."""
     place = tmp_path_factory.mktemp("study")
     tiny_encoder.pairs(place / "mrpc.csv")
-    rows = list(csv.DictReader((place / "mrpc.csv").read_text().splitlines()))
-    labels = {"equivalent": "entailment", "not_equivalent": "not_entailment"}
-    with (place / "rte.csv").open("w", newline="") as out:
-        table = csv.writer(out)
-        table.writerow(["sentence1", "sentence2", "label"])
-        table.writerows([r["sentence1"], r["sentence2"], labels[r["label"]]] for r in rows)
+    rows = tiny_encoder.rte(place)
     groups = [
         {
             "id": f"g{n}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sqlite3
 from contextlib import closing
@@ -23,12 +22,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """rte.csv to learn from and own.csv to ask about; a random T5 in `base`, a trained one in `m/seed0`."""
     place = tmp_path_factory.mktemp("t5")
     tiny_encoder.pairs(place / "mrpc.csv")
-    rows = list(csv.DictReader((place / "mrpc.csv").read_text().splitlines()))
-    labels = {"equivalent": "entailment", "not_equivalent": "not_entailment"}
-    with (place / "rte.csv").open("w", newline="") as out:
-        table = csv.writer(out)
-        table.writerow(["sentence1", "sentence2", "label"])
-        table.writerows([r["sentence1"], r["sentence2"], labels.get(r["label"], r["label"])] for r in rows)
+    rows = tiny_encoder.rte(place)
     groups = [
         {
             "id": f"g{n}",

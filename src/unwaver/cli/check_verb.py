@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.options import FORCE, JSON, MAX_CALLS, MAX_COST, PATH, PRICE_IN, PRICE_OUT, QUIET
+from unwaver.cli.options import FORCE, JSON, MAX_CALLS, MAX_COST, PATH, PRICE_IN, PRICE_OUT, QUIET, YES
 from unwaver.cli.printing import console, inputs_of, print_json
 from unwaver.cli.run_options import FREE_TEXT, HOW_TO_ASK, WHOM_TO_ASK
 from unwaver.cli.run_verb import given_by_hand, pairs
 from unwaver.cli.sections import option, section, verb
+from unwaver.errors import UsageError
 
 if TYPE_CHECKING:
     from unwaver.project.checking import Checked, Outcomes
     from unwaver.project.file import Project
 
 NOT_MET, MISSING_ANSWERS = 1, 3
+_NO_LOCK = "--with-texts has no effect without --accept, which writes the lock"
 
 
 @verb(
@@ -44,7 +46,7 @@ NOT_MET, MISSING_ANSWERS = 1, 3
 @WHOM_TO_ASK
 @HOW_TO_ASK
 @FREE_TEXT
-@section("Money", MAX_CALLS, MAX_COST, PRICE_IN, PRICE_OUT)
+@section("Money", MAX_CALLS, MAX_COST, PRICE_IN, PRICE_OUT, YES)
 @section(
     "Output",
     option("--junit", type=PATH, metavar="FILE", help="Write JUnit XML to this file."),
@@ -81,6 +83,9 @@ def command(
     from unwaver.project.checking import check_project
     from unwaver.project.file import open_project
 
+    if with_texts and (without_texts or not accept):
+        what = "--with-texts and --without-texts exclude one another" if without_texts else _NO_LOCK
+        raise UsageError(what, hint="unwaver check --accept --with-texts writes texts to the lock")
     files = _outputs(junit, markdown, force)
     project = overridden(open_project(), options)
     _go_to(project.folder, quiet or as_json)
@@ -94,7 +99,7 @@ def command(
         rebuild=rebuild,
         fresh=fresh,
         accept=accept,
-        with_texts=with_texts and not without_texts,
+        with_texts=with_texts,
         allow_undecided=allow_undecided,
     )
     reports = [] if no_report else [str(path) for each in outcomes.sources if (path := _report(each, quiet))]
@@ -105,7 +110,7 @@ def command(
         _print(outcomes, reports, without_texts)
     if not outcomes.is_complete:
         raise click.exceptions.Exit(MISSING_ANSWERS)
-    if not accept and not outcomes.gate.is_met:
+    if not outcomes.is_met:
         raise click.exceptions.Exit(NOT_MET)
 
 

@@ -6,10 +6,9 @@ from dataclasses import asdict
 
 import click
 
-from unwaver.cli import completion
-from unwaver.cli.options import JSON
+from unwaver.cli.options import JSON, MODELS
 from unwaver.cli.printing import print_json
-from unwaver.cli.sections import option, section, verb
+from unwaver.cli.sections import section, verb
 
 NOT_FIT = 2
 
@@ -17,14 +16,7 @@ NOT_FIT = 2
 @verb("doctor", examples=("unwaver doctor", "unwaver doctor --model openai/NAME,base_url=http://HOST/v1"))
 @section(
     "What to look at",
-    option(
-        "--model",
-        "models",
-        multiple=True,
-        metavar="PROVIDER/NAME",
-        shell_complete=completion.models,
-        help="Model to look at. Repeatable. [default: those of unwaver.toml]",
-    ),
+    MODELS.but(help="Model to look at. Repeatable. [default: those of unwaver.toml]"),
 )
 @section("Output", JSON)
 def command(models: tuple[str, ...], as_json: bool) -> None:

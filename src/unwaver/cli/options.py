@@ -21,6 +21,14 @@ FORCE = option("--force", is_flag=True, help="Overwrite files that unwaver did n
 JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
 QUIET = option("-q", "--quiet", is_flag=True, help="Print no progress and no notes.")
 
+MODELS = option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="PROVIDER/NAME",
+    shell_complete=completion.models,
+    help="Model to ask, with options (fake/random,seed=3), or @NAME from unwaver.toml. Repeatable.",
+)
 TASK = option(
     "--task",
     metavar="NAME",
@@ -65,6 +73,7 @@ CUT = option(
     help="Groups with an answer that hit the token limit: leave them out, or count them. [default: as in the run]",
 )
 
+YES = option("--yes", is_flag=True, help="Agree to more than 1,000 requests to a paid service (--variants auto).")
 MAX_CALLS = option("--max-calls", type=int, metavar="N", help="Stop before making more than N requests.")
 MAX_COST = option("--max-cost", type=float, metavar="X", help="Stop before spending more than this; needs prices.")
 PRICE_IN = option(

@@ -19,6 +19,7 @@ from unwaver.cli.options import (
     LIMIT,
     MAX_CALLS,
     MAX_COST,
+    MODELS,
     PATH,
     PILOT,
     PRICE_IN,
@@ -33,6 +34,7 @@ from unwaver.cli.options import (
     THETA,
     UNREADABLE,
     UNREADABLE_OUT,
+    YES,
 )
 from unwaver.cli.sections import option, section
 
@@ -64,14 +66,7 @@ WHAT_TO_ASK = section(
 )
 WHOM_TO_ASK = section(
     "Whom to ask",
-    option(
-        "--model",
-        "models",
-        multiple=True,
-        metavar="PROVIDER/NAME",
-        shell_complete=completion.models,
-        help="Model to ask, with options (fake/random,seed=3), or @NAME from unwaver.toml. Repeatable.",
-    ),
+    MODELS,
     option(
         "--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="Option of all models. Repeatable."
     ),
@@ -195,7 +190,7 @@ MONEY_AND_TIME = section(
     MAX_COST,
     PRICE_IN,
     PRICE_OUT,
-    option("--yes", is_flag=True, help="Agree to more than 1,000 requests to a paid service (--variants auto)."),
+    YES,
 )
 OUTPUT = section(
     "Output",

@@ -20,6 +20,7 @@ from unwaver.console import Console
 from unwaver.engine import folder
 from unwaver.engine.asked import Asked, ask, failures
 from unwaver.engine.certification import certification
+from unwaver.engine.consent import agree_to_cost
 from unwaver.engine.forecast import check_costs
 from unwaver.engine.prepare import Prepared, prepare_asking, settle
 from unwaver.engine.reached import reach
@@ -100,6 +101,8 @@ def _check_certifiers(prepared: Prepared) -> None:
 def _ask(prepared: Prepared, store: Store) -> Asked:
     if prepared.config.max_cost is not None:
         check_costs(prepared)
+    if "auto" in prepared.config.variants:
+        agree_to_cost(prepared)
     if prepared.writer and not store.rows("SELECT 1 FROM answers LIMIT 1"):
         reach(prepared)
     with claiming(store, prepared.console.say) as claims, ExitStack() as opened:

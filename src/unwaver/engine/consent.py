@@ -38,10 +38,10 @@ def agree_to_cost(prepared: Prepared) -> None:
     names = ", ".join(dict.fromkeys(model.name for _, model in paid))
     what = f"this run may send {asked:,} requests to {names}, a paid service"
     if prepared.console.confirm is None:
-        hint = "add --yes to agree (in Python: yes=True), --limit 20 to try some questions first, or --max-cost 5"
+        hint = "add --yes to agree (in Python: yes=True), or try some questions first (limit 20)"
         raise UsageError(what, hint=hint)
     if not prepared.console.confirm(f"{what[0].upper()}{what[1:]}. Go on?"):
-        raise UsageError("nothing was asked", hint="add --limit 20 to try some questions first")
+        raise UsageError("nothing was asked", hint="try some questions first (limit 20)")
 
 
 def is_paid(model: Model, budget: Budget) -> bool:

@@ -60,7 +60,7 @@ def go(config: Config, console: Console | None = None, models: Sequence[str | Mo
     prepared = prepare(config, console, models)
     config = prepared.config
     with closing(prepared):
-        if "auto" in config.variants:
+        if "auto" in config.variants or any(group.repeats for group in prepared.groups):  # unwaver made them
             from unwaver.engine.consent import agree_to_cost
 
             agree_to_cost(prepared)

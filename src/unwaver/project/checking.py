@@ -36,15 +36,10 @@ class Checked:
     result: Result
     frame: pl.DataFrame
     groups: Sequence[Group]
-    parts: Sequence[Part]
     checks: Sequence[Check]
     changes: Mapping[CaseKey, Changes]
     entries: Sequence[Entry]
     place: Path | None  # the run folder; a log has none
-
-    @property
-    def newly_broken(self) -> list[str]:
-        return [name for found in self.changes.values() for name in found.broken]
 
 
 @dataclass(frozen=True)
@@ -63,8 +58,19 @@ class Outcomes:
         return GateOutcome(found, self.project.alpha, self.allow_undecided)
 
     @property
+    def is_met(self) -> bool:
+        """Whether all bars are met. What is accepted is compared with nothing; nothing decided is no pass."""
+        return self.accepted or (bool(self.gate.checks) and self.gate.is_met)
+
+    @property
     def is_complete(self) -> bool:
         return all(c.result.is_complete and not _stopped(c.result) for c in self.sources)
+
+    @property
+    def how_to_complete(self) -> str:
+        """What to do about missing answers; those of a log are not unwaver's to ask for."""
+        of_logs = [c.source.given for c in self.sources if c.source.is_log and not c.result.is_complete]
+        return f"make the log {of_logs[0]} again" if of_logs else "run the same command again to ask for them"
 
 
 def _stopped(result: Result) -> str | None:
@@ -105,8 +111,7 @@ def _check_bars(project: Project) -> None:
 
 def _accept(outcomes: Outcomes) -> None:
     if not outcomes.is_complete:
-        hint = "run the same command again to ask for them; nothing was accepted"
-        raise DataError("answers are missing, so there is nothing to accept", hint=hint)
+        raise DataError("answers are missing, so nothing was accepted", hint=outcomes.how_to_complete)
     write_lock(outcomes.project.folder / LOCK, [e for checked in outcomes.sources for e in checked.entries])
 
 
@@ -178,7 +183,7 @@ def _checked(
         different |= {p.key: changes(p, locked[p.key], groups) for p in parts if p.key in locked}
         every += parts
     entries = [entry for part in every for entry in entries_of(part, groups, extra, texts)]
-    return Checked(source, ran.result, ran.frame, ran.groups, every, made, different, entries, ran.result.folder)
+    return Checked(source, ran.result, ran.frame, ran.groups, made, different, entries, ran.result.folder)
 
 
 def _renamed(

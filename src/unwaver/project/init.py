@@ -177,5 +177,5 @@ jobs:
           key: unwaver-${{ github.run_id }}
           restore-keys: unwaver-
       - run: pip install 'unwaver[openai,report]'
-      - run: unwaver check --junit unwaver.xml --markdown "$GITHUB_STEP_SUMMARY"{env}
+      - run: unwaver check --yes --junit unwaver.xml --markdown "$GITHUB_STEP_SUMMARY"{env}
 """

@@ -1,8 +1,8 @@
 """What a check ends with: at most eight lines for someone who decides whether to ship.
 
-fail     1 of 3 bars is missed: faq, reworded: drop <= 0.05: worse by 9.5 points [6.2 – 13.4], 200 groups
-holds    faq: reworded 90.5 % [85.6 – 94.2], typing error 98.5 % [95.7 – 99.7]
-broke    19 groups that held before: "How long does delivery take?", …
+fail      1 of 3 bars missed: faq, reworded: drop(tau) <= 0.05: 0.0 % → 9.5 %, worse by [6.2 – 13.4] points, …
+measured  reworded 90.5 % [85.6 – 94.2], typing error 98.5 % [95.7 – 99.7]
+broke     19 groups that held before: “How long does delivery take?” (reworded), …
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Line = tuple[str, str]
 
 
 def lines(outcomes: Outcomes, report: Sequence[str] = (), *, with_texts: bool = True) -> list[Line]:
-    """A word and what it is about: [("pass", "all 3 bars are met"), ("holds", "…"), …]."""
+    """A word and what it is about: [("pass", "all 3 bars are met"), ("measured", "…"), …]."""
     found = [_verdict(outcomes), *_values(outcomes)]
     found += [*_changed(outcomes, with_texts), *_noise(outcomes), _cost(outcomes)]
     if outcomes.accepted:
@@ -46,8 +46,8 @@ def _verdict(outcomes: Outcomes) -> Line:
     if outcomes.accepted and not gate.checks:
         return "accepted", "later checks are compared with this one"
     if not outcomes.is_complete:
-        missing = sum(checked.result.missing for checked in outcomes.sources)
-        return gate.verdict, f"{missing:,} groups lack answers: run the same command again to ask for them"
+        word = "fail" if gate.verdict == "fail" else "undecided"
+        return word, f"{_lacking(outcomes)}: {outcomes.how_to_complete}"
     if not gate.checks:
         return "fail", "no bar is about anything that was measured"
     of = len(gate.checks)
@@ -56,6 +56,14 @@ def _verdict(outcomes: Outcomes) -> Line:
     missed = [check for check in gate.checks if check.verdict == gate.verdict]
     word = "missed" if gate.verdict == "fail" else "cannot be decided"
     return gate.verdict, f"{len(missed)} of {of} bars {word}: {_check(missed[0])}{_more(len(missed) - 1)}"
+
+
+def _lacking(outcomes: Outcomes) -> str:
+    results = [checked.result for checked in outcomes.sources]
+    groups, verdicts = sum(r.missing for r in results), sum(r.missing_verdicts for r in results)
+    if groups:
+        return f"{_groups(groups)} without an answer"
+    return f"{verdicts:,} verdicts on answers are missing" if verdicts else "some calls failed"
 
 
 def _check(check: Check) -> str:
@@ -111,18 +119,17 @@ def _changed(outcomes: Outcomes, with_texts: bool) -> Iterator[Line]:
         yield "broke", f"{_groups(len(broke))} that held before: {_listed(broke)}"
     else:
         yield "broke", "nothing that held before"
-    if fixed:
-        yield "fixed", f"{_groups(len(fixed))}: {_listed(fixed)}"
     found = [change for checked in outcomes.sources for change in checked.changes.values()]
     other, of = sum(len(c.answered) for c in found), sum(c.compared for c in found)
     new = sum(c.new for c in found)
     when = outcomes.lock.get("accepted", "?")
     since = f"{other:,} of {of:,} groups have other answers than those accepted on {when}"
-    yield "changed", since + (f"; {_groups(new)} not in the lock" if new else "")
+    mended = f"; fixed: {_listed(fixed)}" if fixed else ""
+    yield "changed", since + mended + (f"; {_groups(new)} not in the lock" if new else "")
 
 
 def _named(checked: Checked, which: str, with_texts: bool) -> list[str]:
-    """Groups by what is asked in them, each question once."""
+    """Groups by what is asked in them; by their ids in a log, or without texts."""
     asked = {group.id: group for group in checked.groups}
     found = []
     for key, change in checked.changes.items():
@@ -162,7 +169,7 @@ def _cost(outcomes: Outcomes) -> Line:
     asking = [run["asking"] for run in runs if run.get("asking")]
     if not calls:
         began = max((str(each["began"])[:10] for each in asking), default="")
-        return "cost", f"nothing was asked: the answers are of {began}; --fresh asks again" if began else "nothing"
+        return "cost", f"nothing was asked{f': the answers are of {began}; --fresh asks again' if began else ''}"
     return "cost", f"{calls:,} requests{_spent(asking)}"
 
 
