@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from unwaver.train.attack_words import cased, is_word, word_text
+from unwaver.text.english import cased
+from unwaver.train.attack_words import is_word, word_text
 
 
 def test_words_keep_their_places() -> None:

@@ -132,3 +132,10 @@ def article(word: str) -> str:
     if _SILENT_H.match(word):
         return "an"
     return "an" if word[:1].lower() in "aeiou8" and word and not _SOUNDS_LIKE_YOU.match(word) else "a"
+
+
+def cased(new: str, old: str) -> str:
+    """A word in the case of another: ("sofa", "Couch") -> "Sofa", ("sofa", "COUCH") -> "SOFA"."""
+    if old.isupper() and len(old) > 1:
+        return new.upper()
+    return new[:1].upper() + new[1:] if old[:1].isupper() else new

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from unwaver.text.english import article, words
+from unwaver.text.english import article, cased, words
 
 WINDOW = 15  # words around a replaced one, in which texts are compared: as TextFooler and BAE do
 _TOKEN = re.compile(r"\w+(?:[-'’]\w+)*")
@@ -104,13 +104,6 @@ def _around(n: int, size: int, count: int) -> tuple[int, int]:
     """The places of `size` words with n in the middle, moved where the text ends: _around(0, 3, 9) -> (0, 3)."""
     first = max(0, min(n - size // 2, count - size))
     return first, min(count, first + size)
-
-
-def cased(new: str, old: str) -> str:
-    """cased("sofa", "Couch") -> "Sofa"."""
-    if old.isupper() and len(old) > 1:
-        return new.upper()
-    return new[:1].upper() + new[1:] if old[0].isupper() else new
 
 
 def is_word(text: str) -> bool:

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from unwaver.text.english import Edit, article, check_language, edited, parsed, words
+from unwaver.text.english import Edit, article, cased, check_language, edited, parsed, words
 from unwaver.text.refused import Refused
 from unwaver.variants.lexicon import Antonyms, Pos, antonyms_of
-from unwaver.variants.negate_verbs import cased_like, end_of, replaced
+from unwaver.variants.negate_verbs import end_of, replaced
 from unwaver.variants.source import Rewrite, Rewriter
 
 # places are adverbs, prepositions or adjectives to a parser: "outside" is all three
@@ -163,7 +163,7 @@ def _edits(token: Any, source: Antonyms, any_word: bool) -> Iterator[list[Edit]]
     for word in _fitting(token, lemma, pos, source(lemma, pos), any_word or lemma in _PLAIN):
         form = _inflected(word, token.tag_)
         first = _more_before(token) or token
-        new = (first.idx, end_of(token), _case(first.text, form if first == token else _compared(word, first)))
+        new = (first.idx, end_of(token), cased(form if first == token else _compared(word, first), first.text))
         yield [new, *_article(first, new[2])]
 
 
@@ -320,18 +320,12 @@ def _compared(word: str, more: Any) -> str:
     return _inflected(word, "JJR" if more.lower_ == "more" else "JJS")
 
 
-def _case(old: str, new: str) -> str:
-    return new.upper() if old.isupper() and len(old) > 1 else cased_like(old, new)
-
-
 def _article(first: Any, new: str) -> list[Edit]:
     """The edit of "a" or "an" before the word, where it changes."""
     before = first.doc[first.i - 1] if first.i else None
     if before is None or before.lower_ not in ("a", "an") or before.lower_ == article(new):
         return []
-    return [
-        replaced(before, _case(before.text, article(new)) if before.text != "A" else article(new).capitalize())
-    ]
+    return [replaced(before, cased(article(new), before.text))]
 
 
 def _same_or_different(token: Any) -> Iterator[list[Edit]]:
@@ -341,9 +335,9 @@ def _same_or_different(token: Any) -> Iterator[list[Edit]]:
         return
     if token.lower_ == "different" and before.lower_ == "a":
         yield [
-            replaced(before, _case(before.text, "the") if before.text != "A" else "The"),
+            replaced(before, cased("the", before.text)),
             replaced(token, "same"),
         ]
     elif token.lower_ == "same" and before.lower_ == "the":
         new = "different" if noun.tag_ in ("NNS", "NNPS") else "a different"
-        yield [(before.idx, end_of(token), _case(before.text, new))]
+        yield [(before.idx, end_of(token), cased(new, before.text))]

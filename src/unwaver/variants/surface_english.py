@@ -13,6 +13,7 @@ from importlib import resources
 from random import Random
 from typing import Any
 
+from unwaver.text.english import cased
 from unwaver.variants.source import Rewrite
 
 Match = re.Match[str]
@@ -53,13 +54,6 @@ def _after(found: Match) -> str:
 def _begins(found: Match) -> bool:
     """At the beginning of a sentence."""
     return not (before := _before(found)) or before[-1] in ".!?:"
-
-
-def _cased_like(word: str, model: str) -> str:
-    """_cased_like("seven", "7") -> "seven"; ("colour", "Color") -> "Colour"; ("colour", "COLOR") -> "COLOUR"."""
-    if len(model) > 1 and model.isupper():
-        return word.upper()
-    return word[0].upper() + word[1:] if model[0].isupper() else word
 
 
 # --- contractions -------------------------------------------------------------------------------------------
@@ -109,7 +103,7 @@ def _expanded_not(found: Match) -> str:
     if first or turned or _in_question(found) or found[1].isupper():
         return found[0]
     full = "cannot" if stem.lower() == "can" else f"{stem} not"
-    return _cased_like(full, found[1])
+    return cased(full, found[1])
 
 
 def _contracted_not(found: Match) -> str:
@@ -117,7 +111,7 @@ def _contracted_not(found: Match) -> str:
     if _bare(_before(found)) in _HELPERS or verb.isupper():
         return found[0]
     short = {"can": "can't", "will": "won't"}.get(verb.lower(), f"{verb}n't")
-    return _cased_like(_apostrophe(short, found.string), verb)
+    return cased(_apostrophe(short, found.string), verb)
 
 
 def _expanded(found: Match) -> str:
@@ -285,7 +279,7 @@ def _respelled(text: str, other: Mapping[str, str]) -> str:
         word = found[0]
         if word.lower() not in other or _may_be_name(found):
             return word
-        return _cased_like(other[word.lower()], word)
+        return cased(other[word.lower()], word)
 
     return _WORD.sub(respelled, text)
 
