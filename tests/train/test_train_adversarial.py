@@ -16,10 +16,10 @@ import tiny_encoder
 
 from unwaver.console import untracked
 from unwaver.errors import ModelError, UsageError
-from unwaver.models.embedding import open_model
+from unwaver.models.embedding import cosines, open_model
 from unwaver.tasks import Task, built_in
 from unwaver.train import adversarial
-from unwaver.train.adversarial import by_synonyms, similarities
+from unwaver.train.adversarial import by_synonyms
 from unwaver.train.attack import Attack, attacked, check_attack
 from unwaver.train.samples import as_items
 from unwaver.types import Item
@@ -75,8 +75,8 @@ def test_the_word_in_context_stays(encoder: str) -> None:
 
 
 def test_the_bar(encoder: str) -> None:
-    texts, made = ["the man runs here"], [["the man sits here", "no cat never eats there", "the man runs here"]]
-    (found,) = similarities(texts, made, open_model(encoder))
+    others = ["the man sits here", "no cat never eats there", "the man runs here"]
+    found = cosines(open_model(encoder), [("the man runs here", other) for other in others])
     assert found[2] == pytest.approx(1), "a text is as similar to itself as can be"
     assert max(found[:2]) < 1
     items = [review("The movie has a big couch.")]

@@ -23,7 +23,6 @@ from unwaver.models.hf_classifier import joined_labels
 from unwaver.models.hf_common import folder_errors, import_torch, length_batches, pick_device
 from unwaver.models.ngrams import words_of
 from unwaver.models.trained import Trained
-from unwaver.tasks.choice import CHOICE
 from unwaver.types import Answer, Batch, Request
 
 WORDS, WEIGHTS = "words.json", "model.safetensors"
@@ -81,8 +80,7 @@ class BiLstmModel:
         map: Mapping[str, str],
     ):
         self.name, self.identity, self.trained = name, identity, trained
-        self.chooses = any(entry["form"] == CHOICE for entry in trained.tasks.values())
-        self.method = "choose" if self.chooses else "classify"
+        self.method = "choose" if trained.chooses else "classify"
         self.settings: Mapping[str, object] = {"map": dict(map)}
         self._folder, self._config, self._map = folder, config, map
         self._torch = import_torch()
@@ -91,7 +89,7 @@ class BiLstmModel:
         self._model: Any = None
 
     def check(self, requests: Sequence[Request]) -> None:
-        if self.chooses:
+        if self.trained.chooses:
             check_alternatives(self.name, requests)
             return
         for task, choices, texts in {(r.task, r.choices, len(r.segments)) for r in requests}:
@@ -105,14 +103,14 @@ class BiLstmModel:
             from unwaver.models.bilstm_net import BiLstm
 
             sizes = {name: self._config[name] for name in ("dimension", "hidden", "pair")}
-            labels = 1 if self.chooses else len(self._config["labels"])
+            labels = 1 if self.trained.chooses else len(self._config["labels"])
             model = BiLstm(words=len(self._words), labels=labels, **sizes)
             model.load_state_dict(load_file(self._folder / WEIGHTS))  # strict: a missing weight is an error
             self._model = model.to(self._device).eval()
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         self.check(requests)
-        if self.chooses:
+        if self.trained.chooses:
             yield from chosen(requests, self.outputs)
             return
         for batch in self.outputs(requests):

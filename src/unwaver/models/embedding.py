@@ -59,6 +59,15 @@ class Embedding:
         self._encoder.close()
 
 
+def cosines(encoder: Embedding, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    """Of the two texts of each pair; a text that stands in several pairs is embedded once."""
+    texts = list(dict.fromkeys([*(one for one, _ in pairs), *(other for _, other in pairs)]))
+    if not texts:
+        return []
+    vectors = dict(zip(texts, encoder.vectors(texts), strict=True))
+    return [float(vectors[one] @ vectors[other]) for one, other in pairs]
+
+
 def _answer(one: np.ndarray, other: np.ndarray, *, truncated: bool) -> Answer:
     same = min(max((1 + float(one @ other)) / 2, 0.0), 1.0)
     logs = [math.log(p) if p > 0 else -math.inf for p in (1 - same, same)]

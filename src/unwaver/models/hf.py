@@ -12,7 +12,6 @@ from unwaver.models.hf_common import folder_identity, import_torch, read_config
 from unwaver.models.pretrained import pretrained
 from unwaver.models.trained import Trained, read_trained
 from unwaver.tasks import T5
-from unwaver.tasks.choice import CHOICE
 from unwaver.types import Model
 
 BILSTM = "UnwaverBiLstm"  # the architecture of unwaver.models.bilstm
@@ -130,7 +129,7 @@ def found(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str
 def chooses(config: Mapping[str, Any], trained: Trained | None) -> bool:
     """Whether a classifier scores alternatives, one by one, instead of labels."""
     if trained is not None:
-        return any(entry["form"] == CHOICE for entry in trained.tasks.values())
+        return trained.chooses
     return str((config.get("architectures") or [""])[0]).endswith("ForMultipleChoice")
 
 

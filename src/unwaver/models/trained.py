@@ -45,6 +45,11 @@ class Trained:
     heads: bool = False
     seen: Fingerprints = field(default_factory=lambda: np.empty(0, np.uint64))
 
+    @property
+    def chooses(self) -> bool:
+        """Whether it scores alternatives, one by one, instead of labels."""
+        return any(entry["form"] == CHOICE for entry in self.tasks.values())
+
     def form(self, task: str) -> str:
         """The form the model reads a task in; a model of one task reads every task as it learnt that one."""
         if task in self.tasks:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import Any
 
 import numpy as np
 
+from unwaver.models.embedding import Embedding, cosines
 from unwaver.tasks import Task
 from unwaver.text.english import parsed
 from unwaver.text.refused import Refused
@@ -37,10 +38,17 @@ Substitute = Callable[[Sequence[str]], list[list[str]]]  # for each text the oth
 
 
 class Substitution:
-    """Samples of items, a text of one field changed in each; `encoder` (an Embedding) and `bar` say which stay."""
+    """Samples of items, a text of one field changed in each; `encoder` and `bar` say which stay."""
 
     def __init__(
-        self, task: Task, fields: Sequence[str], rewrite: Substitute, *, wanted: int, encoder: Any, bar: float
+        self,
+        task: Task,
+        fields: Sequence[str],
+        rewrite: Substitute,
+        *,
+        wanted: int,
+        encoder: Embedding | None,
+        bar: float,
     ):
         self._task, self._fields, self._rewrite = task, fields, rewrite
         self._wanted, self._encoder, self._bar = wanted, encoder, bar
@@ -55,17 +63,16 @@ class Substitution:
     def _of_field(self, items: Sequence[Item], name: str) -> list[Attacked]:
         texts = [item.fields.get(name, "") for item in items]
         made = self._rewrite(texts)
-        if self._encoder is None:
-            cosines: list[list[float | None]] = [[None] * len(others) for others in made]
-        else:
-            cosines = [list(row) for row in similarities(texts, made, self._encoder)]
+        pairs = [(text, other) for text, others in zip(texts, made, strict=True) for other in others]
+        known: Iterator[float | None] = iter(cosines(self._encoder, pairs)) if self._encoder else repeat(None)
         return [
-            self._kept(item, name, others, row) for item, others, row in zip(items, made, cosines, strict=True)
+            self._kept(item, name, [(other, next(known)) for other in others])
+            for item, others in zip(items, made, strict=True)
         ]
 
-    def _kept(self, item: Item, name: str, others: Sequence[str], cosines: Sequence[float | None]) -> Attacked:
+    def _kept(self, item: Item, name: str, others: Sequence[tuple[str, float | None]]) -> Attacked:
         found, lost = [], Counter[str]()
-        for text, cosine in zip(others, cosines, strict=True):
+        for text, cosine in others:
             if cosine is not None and cosine < self._bar:
                 lost[samples.DISSIMILAR] += 1
             elif not word_survives(self._task, item, text, name):
@@ -95,17 +102,6 @@ def _change(before: str, after: str) -> tuple[str, str]:
     while end < min(len(one), len(other)) - start and one[-1 - end] == other[-1 - end]:
         end += 1
     return " ".join(one[start : len(one) - end]), " ".join(other[start : len(other) - end])
-
-
-def similarities(texts: Sequence[str], made: Sequence[Sequence[str]], encoder: Any) -> list[list[float]]:
-    """Of each text to the others that were made of it: cosines of the encoder's mean-pooled vectors."""
-    everything = list(dict.fromkeys([*texts, *(other for others in made for other in others)]))
-    place = {text: n for n, text in enumerate(everything)}
-    vectors = encoder.vectors(everything)
-    return [
-        [float(vectors[place[text]] @ vectors[place[other]]) for other in others]
-        for text, others in zip(texts, made, strict=True)
-    ]
 
 
 # --- synonyms -----------------------------------------------------------------------------------------------

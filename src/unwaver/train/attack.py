@@ -113,7 +113,7 @@ def check_attack(attack: Attack, tasks: Sequence[Task]) -> None:
         raise UsageError(f"unknown --adversarial {attack.way!r}", hint=near(attack.way, WAYS))
     for name, value in (("samples", attack.samples), ("candidates", attack.candidates)):
         if value < 1:
-            hint = f"leave it out for {5 if name == 'samples' else 50}"
+            hint = f"leave it out for {getattr(Attack, name)}"
             raise UsageError(f"--{name} is {value}, expected 1 or more", hint=hint)
     if attack.pos not in (KEEP, ANY):
         raise UsageError(f"unknown --pos {attack.pos!r}", hint=near(attack.pos, (KEEP, ANY)))
@@ -122,7 +122,7 @@ def check_attack(attack: Attack, tasks: Sequence[Task]) -> None:
     _check_given(attack, tasks[0].name if tasks else "TASK")
     _check_there(attack)
     for task in tasks:
-        if attack.way in RECIPES and "{" not in str(attack.victim):
+        if "{" not in str(attack.victim):
             check_victims(attack, task, [0])
 
 
@@ -210,18 +210,15 @@ def attacked(
     if len(found) == len(items):
         return found
     way = _Opened(attack, task, seed, device, track).way()
-    whole: list[Attacked] = []
     with track("adversarial samples", len(items)) as progress:
         progress(len(found))
         for made in way.attacked(items[len(found) :], progress):
-            if attack.way in RANDOM:
-                whole += made
-            else:
+            if attack.way in RECIPES:
                 kept.add(task.name, len(found), made)
-                found += made
-    if whole:
-        kept.add(task.name, 0, whole)
-    return [*found, *whole]
+            found += made
+    if attack.way in RANDOM:
+        kept.add(task.name, 0, found)
+    return found
 
 
 @dataclass(frozen=True)

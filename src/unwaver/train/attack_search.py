@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from unwaver.models.embedding import Embedding, cosines
 from unwaver.tasks import Task
 from unwaver.text.english import refusal
 from unwaver.train import samples
@@ -38,7 +39,7 @@ Place = tuple[str, int]  # a field, the number of a word
 class Constraints:
     """What a text with a word substituted must keep; no tagger: any part of speech."""
 
-    encoder: Any  # unwaver.models.embedding.Embedding
+    encoder: Embedding
     bar: float
     tagger: Tagger | None
 
@@ -47,14 +48,6 @@ class Constraints:
             return [True] * len(one)
         tags = zip(self.tagger.tagged(one), self.tagger.tagged(other), strict=True)
         return [a is not None and b is not None and a.form == b.form for a, b in tags]
-
-    def similarities(self, one: Sequence[str], other: Sequence[str]) -> list[float]:
-        """Cosines of the encoder's vectors."""
-        everything = list(dict.fromkeys([*one, *other]))
-        if not everything:
-            return []
-        vectors = dict(zip(everything, self.encoder.vectors(everything), strict=True))
-        return [float(vectors[a] @ vectors[b]) for a, b in zip(one, other, strict=True)]
 
 
 class _Try(NamedTuple):
@@ -82,9 +75,8 @@ class _Walk:
     order: list[Place] = field(default_factory=list)
     similarity: float = 1.0
     found: list[Sample] = field(default_factory=list)
-    spare: list[tuple[bool, int, float, Sample]] = field(
-        default_factory=list
-    )  # not fooled, rank at its word, order
+    # with what they are sorted by: whether it fools nobody, its rank at its word, similarity or probability
+    spare: list[tuple[bool, int, float, Sample]] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)
     tried: set[tuple[str, ...]] = field(default_factory=set)
 
@@ -201,8 +193,9 @@ class Search:
         """Those whose words around the new one are similar to the original ones."""
         before = [replace(each.text, words=each.text.original).window(each.place[1])[0] for each in tries]
         after = [each.text.window(each.place[1])[0] for each in tries]
+        pairs = list(zip(before, after, strict=True))
         found = []
-        for each, cosine in zip(tries, self._constraints.similarities(before, after), strict=True):
+        for each, cosine in zip(tries, cosines(self._constraints.encoder, pairs), strict=True):
             if cosine >= self._constraints.bar:
                 found.append(each._replace(similarity=min(cosine, each.walk.similarity)))
             else:

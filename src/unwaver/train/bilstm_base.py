@@ -22,10 +22,9 @@ from unwaver.train.own_bases import BILSTM
 from unwaver.train.setup import Setup
 
 HIDDEN, DIMENSION = 128, 100
-OF_FILE = (
-    20_000  # words of a file of vectors that are kept beside those of the training rows: the first, as a rule the
-)
-# most frequent, so that texts with other words than the training rows can be read
+# words of a file of vectors that are kept beside those of the training rows: the first, as a rule the most
+# frequent, so that texts with other words than the training rows can be read
+OF_FILE = 20_000
 
 
 @dataclass(frozen=True, eq=False)

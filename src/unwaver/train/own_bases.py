@@ -29,10 +29,9 @@ _NOT_OF_NGRAMS = {
 def check_own(setup: Setup) -> None:
     """Refuse options that these bases have no use for; of other bases, options that are only for these."""
     if setup.base not in OWN:
-        for name in ("dimension",):
-            if getattr(setup, name) is not None:
-                hint = "leave it out: a pretrained model has its own"
-                raise UsageError(f"--{name} is for --base {' and --base '.join(OWN)}", hint=hint)
+        if setup.dimension is not None:
+            hint = "leave it out: a pretrained model has its own"
+            raise UsageError(f"--dimension is for --base {' and --base '.join(OWN)}", hint=hint)
         return
     if setup.multi_task:
         hint = "train them one by one, or --pool sets with the same labels"

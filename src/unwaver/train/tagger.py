@@ -49,7 +49,6 @@ class Tagger:
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()
             new = dict.fromkeys(wanted)
-        docs = {}
         texts = list(dict.fromkeys(window for window, _, _ in new))
         with self._pipeline.select_pipes(disable=[p for p in ("parser",) if p in self._pipeline.pipe_names]):
             docs = dict(zip(texts, self._pipeline.pipe(texts, batch_size=64), strict=True))
