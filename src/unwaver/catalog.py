@@ -35,7 +35,7 @@ TASKS: Section = {
     "mnli": (_BUILT_IN, "as snli, on texts of several genres"),
     "rte": (_BUILT_IN, "does the first text entail the second: entailment, not_entailment"),
     "mrpc": (_BUILT_IN, "do two sentences mean the same"),
-    "paws": (_BUILT_IN, "as mrpc, on pairs with much the same words"),
+    "paws": (_BUILT_IN, "as mrpc, on pairs with nearly the same words"),
     "wic": (_BUILT_IN, "does a word have the same sense in two sentences"),
     "sst2": (_BUILT_IN, "sentiment of a sentence: negative, positive"),
     "ag_news": (_BUILT_IN, "topic of a news text: World, Sports, Business, Sci/Tech"),
@@ -52,7 +52,7 @@ TASKS: Section = {
     "anli-r1": (_BUILT_IN, "as snli: adversarial NLI, round 1"),
     "anli-r2": (_BUILT_IN, "as snli: adversarial NLI, round 2"),
     "anli-r3": (_BUILT_IN, "as snli: adversarial NLI, round 3"),
-    "question": (_BUILT_IN, "a question or prompt of your own, asked as it is, in free text"),
+    "question": (_BUILT_IN, "a question or prompt of your own, asked as it is and answered in free text"),
     "facts": (_BUILT_IN, "a short question with one right answer, in free text"),
     "truthfulqa": (_BUILT_IN, "a question with true and false reference answers, in free text"),
 }

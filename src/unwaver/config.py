@@ -164,9 +164,9 @@ def _check_config(c: Config) -> None:
         if not isinstance(c.until, str):  # Python may give a Bar; run.json holds its text
             object.__setattr__(c, "until", str(bar))
     if c.limit is not None and c.sample is not None:
-        raise UsageError("--limit and --sample exclude one another", hint="give one of them")
+        raise UsageError("--limit and --sample cannot be combined", hint="give one of them")
     if c.form and c.template:
-        raise UsageError("--form and --template exclude one another", hint="give one of them")
+        raise UsageError("--form and --template cannot be combined", hint="give one of them")
     if c.unreadable not in ("violate", "skip"):
         raise UsageError(f"unreadable={c.unreadable!r}", hint="known: violate, skip")
     if c.cut not in ("exclude", "keep"):

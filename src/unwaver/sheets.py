@@ -64,7 +64,7 @@ def _xml(book: zipfile.ZipFile, name: str) -> XML.Element:
     check_size(info.file_size, max(info.compress_size, 1))
     data = book.read(info)
     if b"<!DOCTYPE" in data[:4096]:  # Excel writes none; entities in one could grow without end
-        raise ValueError("it has a document type")
+        raise ValueError("it has a document type declaration")
     return XML.parse(BytesIO(data)).getroot()
 
 
@@ -105,7 +105,7 @@ def _rows(sheet: XML.Element, shared: list[str]) -> Iterator[tuple[int, list[str
         for cell in (e for e in row if _tag(e) == "c"):
             place = _column(cell.get("r") or "")
             if place >= WIDEST:
-                raise ValueError(f"it has a cell {cell.get('r')}")
+                raise ValueError(f"it has too many columns (cell {cell.get('r')})")
             cells += [""] * ((len(cells) if place < 0 else place) - len(cells))
             cells.append(_value(cell, shared))
         if any(text.strip() for text in cells):

@@ -45,7 +45,7 @@ def refused(
 @pytest.mark.parametrize("name", ["own.csv", "r/scores.json", "r/answers.sqlite"])
 def test_a_file_that_is_no_run(refused: Call, command: tuple[str, ...], name: str) -> None:
     said = refused(*command, name)
-    assert f"{name}: this file is no record of a run" in said
+    assert f"{name}: this file is not a record of a run" in said
     assert "give the folder that `unwaver run` wrote" in said
 
 

@@ -118,7 +118,7 @@ CASES: dict[str, Case] = {
     "no such format": Case("RUN mine.log", ("cannot tell the format of mine.log", "name it .tsv, .csv, .jsonl or .json"), {"mine.log": "a"}, "mine.log"),
     "limit 0": Case("RUN sample --limit 0", ("--limit is 0, expected 1 or more", "leave it out for all")),
     "limit no number": Case("RUN sample --limit ten", ("'ten' is not a valid integer", "unwaver run --help")),
-    "limit and sample": Case("RUN sample --limit 2 --sample 2", ("--limit and --sample exclude one another", "give one")),
+    "limit and sample": Case("RUN sample --limit 2 --sample 2", ("--limit and --sample cannot be combined", "give one")),
     "cost cap without prices": Case("RUN sample --max-cost 1", ("a cost cap needs prices", "--price-in and --price-out")),
     "negative price": Case("RUN sample --price-in -1", ("--price-in is -1.0, expected 0 or more", "leave it out")),
     "too many shots": Case("run sample/snli --model python/json:dumps --shots 999", ("--shots 999: only", "take fewer")),
@@ -175,7 +175,7 @@ CASES: dict[str, Case] = {
     # templates
     "template missing": Case("RUN sample --template t.toml", ("the template cannot be read: No such file", "check --template"), {}, "t.toml"),
     "template no TOML": Case("RUN sample --template t.toml", ("no TOML: Invalid value", "write [task]"), {"t.toml": "[snli]\nprompt = = 1\n"}, "t.toml", 2),
-    "template of no task": Case("RUN sample/snli --template t.toml", ("[snlii] in the template is no task", "did you mean snli?"), {"t.toml": '[snlii]\nprompt = "{premise}"\n'}, "t.toml"),
+    "template of no task": Case("RUN sample/snli --template t.toml", ("[snlii] in the template is not a task", "did you mean snli?"), {"t.toml": '[snlii]\nprompt = "{premise}"\n'}, "t.toml"),
     "template with a strange key": Case("RUN sample/snli --template t.toml", ("[snli]: found promt, expected prompt, words and version",), {"t.toml": '[snli]\npromt = "{premise}"\n'}, "t.toml"),
     "template without a field": Case("RUN sample/snli --template t.toml", ("found prompt 'Well?', expected a text with a field",), {"t.toml": '[snli]\nprompt = "Well?"\n'}, "t.toml"),
     "template with words that are none": Case("RUN sample/snli --template t.toml", ("[snli]: found words [1, 2, 3], expected a list of texts",), {"t.toml": "[snli]\nwords = [1, 2, 3]\n"}, "t.toml"),

@@ -283,7 +283,7 @@ def test_questions_and_a_suite(place: Path, call: Call) -> None:
     code, _, err = call("run", "questions.csv", "sample/snli", "--model", "fake/random")
     assert code == 2
     assert "questions.csv holds questions without variants, and sample/snli has groups" in err
-    assert "run them apart: unwaver run questions.csv --model" in err
+    assert "run them separately: unwaver run questions.csv --model" in err
 
 
 def test_two_files_of_questions(place: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,7 @@ def test_groups_with_a_test_set_can_be_run_again(tmp_path: Path) -> None:
     ("suites", "options", "message"),
     [
         ("sample/snli", {}, "sample/snli has no test set"),
-        ("paranlu/snli", {"until": "P_C>=0.5"}, "--corrected and --until exclude one another"),
+        ("paranlu/snli", {"until": "P_C>=0.5"}, "--corrected and --until cannot be combined"),
     ],
 )
 def test_refusals(tmp_path: Path, suites: str, options: dict[str, Any], message: str) -> None:

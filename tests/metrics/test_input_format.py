@@ -97,7 +97,7 @@ def test_ten_signs_are_the_default(tmp_path: Path) -> None:
         (["X "], "is not a sign"),
         (["far too far X"], "is not a sign"),
         (["X:"], "is the sign of the originals"),
-        (["X;", "X;"], "is there twice"),
+        (["X;", "X;"], "is given twice"),
     ],
 )
 def test_what_is_not_a_sign(signs: list[str], said: str, tmp_path: Path) -> None:

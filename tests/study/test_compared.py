@@ -175,7 +175,7 @@ def test_seeds_by_setting_and_task(tmp_path: Path) -> None:
     ("change", "told", "hint"),
     [
         (("multi_task = true", "multi_task = true\nseeds = { mrpc = 5 }"), "one model has all tasks", "seeds = 5"),
-        (("[settings.single]", "[settings.single]\nseeds = { rte = 5 }"), "rte is no task of this setting", ""),
+        (("[settings.single]", "[settings.single]\nseeds = { rte = 5 }"), "rte is not a task of this setting", ""),
         (("[settings.single]", "[settings.single]\nseeds = 0"), "settings.single.seeds is at least 1", ""),
         (("[settings.single]", "[settings.single]\nseeds = 2.5"), "found 2.5, expected a whole number", ""),
         (("seeds = 3", "seeds = 3\npaired = true"), "same training rows", "draw_by_seed = true"),

@@ -31,7 +31,7 @@ OTHER = '{ suite = "sensitivity/snli", writer = "bank/bank.jsonl" }'
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
-        ('{ suite = "sensitivity/snli", split = "test" }', "suite and split exclude one another"),
+        ('{ suite = "sensitivity/snli", split = "test" }', "suite and split cannot be combined"),
         ('{ suite = "sensitivity/snli", writter = "rules" }', "unknown key 'writter'"),
         ('{ suite = "sensitivity/snli", k = 0 }', "k: found 0"),
         ('{ suite = "sensitivity/snli", writer = 3 }', "writer: found 3"),

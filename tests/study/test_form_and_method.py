@@ -137,7 +137,7 @@ def test_the_command_too_starts_from_each_seed_in_its_form(place: Path, tmp_path
     ("text", "says"),
     [
         ('---\n[settings.a]\nmethod = "guess"\n', "settings.a.method: found 'guess'"),
-        ('---\n[settings.a]\nform = { snli = "t5" }\n', "settings.a.form: snli is no task of this study"),
+        ('---\n[settings.a]\nform = { snli = "t5" }\n', "settings.a.form: snli is not a task of this study"),
         ('---\n[settings.a]\nform = "t7"\n', "unknown form 't7'"),
         ("---\n[settings.a]\nmethod = 3\n", "settings.a.method"),
         ('---\n[settings.a]\nhead = "both"\n', "settings.a.head: found 'both'"),

@@ -88,7 +88,7 @@ def test_comparisons_of_a_plan(tmp_path: Path) -> None:
         (('{ sizes = ["base", "large"] }', '{ sizes = ["base", "lrage"] }'), "there is no size lrage", "large"),
         (('{ bases = ["a", "b"],', '{ bases = ["a", "x"],'), "there is no base x", ""),
         (('setting = "single"', 'setting = "sngle"'), "there is no setting sngle", "single"),
-        (('{ tasks = ["rte", "mrpc"] }', '{ tasks = ["rte", "wic"] }'), "wic is no task of this study", ""),
+        (('{ tasks = ["rte", "mrpc"] }', '{ tasks = ["rte", "wic"] }'), "wic is not a task of this study", ""),
         (('{ tasks = ["rte", "mrpc"] }', '{ tasks = ["rte", "mrpc"], alpha = 2 }'), "alpha: found 2", ""),
         (
             ('{ tasks = ["rte", "mrpc"] }', '{ tasks = ["rte", "mrpc"], paired = true }'),

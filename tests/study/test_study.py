@@ -450,7 +450,7 @@ def test_a_setting_with_fractions_of_its_own(tmp_path: Path) -> None:
         ("[settings.less]\nfractions = []\n", "settings.less.fractions: found []"),
         (
             '[settings.less]\ntasks = ["mrpc"]\nfractions = [0.5]\nstart = "single/mrpc"\n',
-            "settings.less.start: single is not trained on 0.5",
+            "settings.less.start: single is not trained on the fraction 0.5",
         ),
     ],
 )

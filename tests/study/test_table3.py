@@ -119,18 +119,22 @@ def test_victims_are_trained_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ('victim = "single"\nmasked', "masked", "settings.bae.victim: bae attacks a model"),
+        ('victim = "single"\nmasked', "masked", "settings.bae.victim is missing: bae attacks a model"),
         ('victim = "single"\nmasked', 'victim = "singel"\nmasked', "did you mean single"),
         ('victim = "single"\nmasked', 'victim = "textfooler"\nmasked', "textfooler cannot be a victim"),
         ('adversarial = "bae"', 'adversarial = "bea"', "found 'bea'"),
         ('adversarial = "bae"', 'adversarial = "bae"\nseeds = 3', "single has 2 seeds of mrpc, bae 3"),
-        ('adversarial = "bae"', 'adversarial = "bae"\nfractions = [0.5]', "single is not trained on 0.5"),
+        (
+            'adversarial = "bae"',
+            'adversarial = "bae"\nfractions = [0.5]',
+            "single is not trained on the fraction 0.5",
+        ),
         ('adversarial = "bae"', 'adversarial = "bae"\nmulti_task = true', "single has a model for each task"),
         ('adversarial = "bae"', 'adversarial = "bae"\nfooling_only = "yes"', "expected true or false"),
         ('adversarial = "bae"', 'adversarial = "bae"\npos = "kept"', "found 'kept'"),
         ('adversarial = "bae"', 'adversarial = "bae"\ncandidates = 0', "expected a whole number"),
         ('attack = ["sentence2"]', 'attack = "sentence2"', "expected a table"),
-        ('attack = ["sentence2"]', 'attack = { rte = ["sentence2"] }', "rte is no task of this study"),
+        ('attack = ["sentence2"]', 'attack = { rte = ["sentence2"] }', "rte is not a task of this study"),
     ],
 )
 def test_plans_that_cannot_work(tmp_path: Path, before: str, after: str, said: str) -> None:

@@ -77,8 +77,8 @@ def test_a_suite_stands_for_its_sets_with_the_same_labels(place: Path) -> None:
     [
         (35, SETS, "cannot be shared by 3 sets"),
         (0, SETS, "cannot be shared by 3 sets"),
-        (2, ("becel/snli",), "no task of a suite that is run"),
-        (2, ("paranlu/nothing",), "no task of a suite that is run"),
+        (2, ("becel/snli",), "is not a set of a suite in this run"),
+        (2, ("paranlu/nothing",), "is not a set of a suite in this run"),
         (90, SETS, "only 20 solved examples"),
     ],
 )

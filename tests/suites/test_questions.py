@@ -90,7 +90,7 @@ def test_rows_without_a_question_and_rows_twice(tmp_path: Path) -> None:
         ("a", "Who?"),
         ("a.2", "Where?"),
     ]
-    assert "1 row has a question that is there already: each is asked once" in found.notes
+    assert "1 row has a question of an earlier row: each question is asked once" in found.notes
     assert "1 row has no question and was left out" in found.notes
 
 

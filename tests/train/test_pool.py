@@ -116,7 +116,7 @@ def test_labels_in_another_order_are_the_same_labels(place: Path, tmp_path: Path
     [
         (("mrpc", "snli"), {}, "labels differ: mrpc has not_equivalent, equivalent and snli has entailment"),
         (("mrpc",), {}, "--pool needs several sets"),
-        (("mrpc", "paws"), {"multi_task": True}, "--pool and --multi-task exclude each other"),
+        (("mrpc", "paws"), {"multi_task": True}, "--pool and --multi-task cannot be combined"),
     ],
 )
 def test_what_is_no_pool(tasks: tuple[str, ...], more: dict[str, Any], says: str) -> None:

@@ -80,7 +80,7 @@ def _generator(model: Model, config: Config, groups: Sequence[Group]) -> dict[st
 def said(model: Model, config: Config, kinds: Iterable[str]) -> str | None:
     """What a run says of how its writer goes on, None where there is nothing to say."""
     if beams := beams_of(model, config):
-        return f"{model.name} draws nothing: unwaver takes the {beams} likeliest texts of {beams} beams per item"
+        return f"{model.name} does not sample: unwaver takes the {beams} likeliest texts of {beams} beams per item"
     if repeats_itself(model) and tries_of(config) > 1:
         return (
             f"{model.name} is deterministic: unwaver asks it once per item. "

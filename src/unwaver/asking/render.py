@@ -31,7 +31,7 @@ class Renderer:
             self._templates = read_templates(Path(config.template))
         for name in self._templates.keys() - {"*", *own, *known()}:
             hint = near(name, {item.task for group in selection.groups for item in group.items})
-            raise UsageError(f"[{name}] in the template is no task", file=config.template, hint=hint)
+            raise UsageError(f"[{name}] in the template is not a task", file=config.template, hint=hint)
         self._forms: dict[tuple[str, str], Form] = {}
         self._shots: dict[tuple[str, str], list[tuple[Item, str]]] = {}
 

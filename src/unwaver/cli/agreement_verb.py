@@ -257,11 +257,11 @@ def _print(document: Mapping[str, Any], found: Mapping[str, Validity], plot: Pat
 
     screen = Console(highlight=False)
     reasons = {
-        "empty": "with an empty text",
-        "unlabelled": "without a label",
-        "tied": "on which people are divided",
+        "empty": "a text is empty",
+        "unlabelled": "no label",
+        "tied": "people are divided",
     }
-    dropped = "".join(f", {document[name]:,} {why} left out" for name, why in reasons.items() if document[name])
+    dropped = "".join(f"; {document[name]:,} left out: {why}" for name, why in reasons.items() if document[name])
     screen.print(
         f"{document['pairs']:,} pairs of {document['clusters']:,} questions, "
         f"people judged {document['same']:,} of them equivalent{dropped}",
@@ -346,7 +346,7 @@ def _print_corrected(corrected: Sequence[Mapping[str, Any]], screen: Console) ->
         for said in filter(None, (c["reason"], c["warning"])):
             screen.print(f"{c['case']}, {c['agreement']}: {said}", style="yellow", markup=False)
     screen.print(
-        "Here sens. and spec. are those of texts that differ, at the threshold of the run.",
+        "Here sens. and spec. are measured on texts that differ, at the threshold of the run.",
         style="dim",
         markup=False,
     )

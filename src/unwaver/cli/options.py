@@ -101,7 +101,7 @@ DOMAIN = option(
     "--domain",
     multiple=True,
     metavar="SET=in|out,…",
-    help="Fooling rates: sets in and out of the domain a model was trained on, averaged apart.",
+    help="Fooling rates: sets in and out of the domain a model was trained on, averaged separately.",
 )
 
 # how variants are written, certified and kept: run and build

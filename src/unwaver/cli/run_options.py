@@ -59,7 +59,7 @@ WHAT_TO_ASK = section(
         "--min-score",
         type=float,
         metavar="X",
-        help="TruthfulQA: least score of a paraphrase; 0 is the unfiltered set. [default: 0.8]",
+        help="TruthfulQA: minimum score of a paraphrase; 0 is the unfiltered set. [default: 0.8]",
     ),
     option("--corrected", is_flag=True, help="ParaNLU: also ask the full test set, and report corrected values."),
     option("--from", "from_file", type=PATH, metavar="FILE", help="Repeat the run described by a run.json."),

@@ -47,7 +47,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
                 f"{option} {value}: expected key=value", hint=f"{option} {example or _EXAMPLE[option]}"
             )
         if name in pairs and option != "--map":
-            raise UsageError(f"{option} {name} is there twice", hint="give it once")
+            raise UsageError(f"{option} {name} is given twice", hint="give it once")
         # a label may mean one of this task and one of that
         pairs[name] = f"{pairs[name]}|{text}" if name in pairs else text
     return pairs

@@ -68,7 +68,11 @@ if TYPE_CHECKING:
         "--seeds", type=int, default=1, show_default=True, metavar="N", help="Train N models: seeds 0 to N − 1."
     ),
     option("--multi-task", is_flag=True, help="Train one model for all tasks: a shared encoder, one head each."),
-    option("--pool", is_flag=True, help="Train one model with one head for all tasks; they have the same labels."),
+    option(
+        "--pool",
+        is_flag=True,
+        help="Train one model with one head for all tasks, which must have the same labels.",
+    ),
     option(
         "--form",
         multiple=True,
@@ -130,7 +134,7 @@ if TYPE_CHECKING:
         help="Word vectors, such as GloVe's .txt: --base bilstm starts from them, --adversarial textfooler finds "
         "neighbours with them.",
     ),
-    option("--dimension", type=int, metavar="N", help="ngrams, bilstm: numbers in a word vector. [default: 100]"),
+    option("--dimension", type=int, metavar="N", help="ngrams, bilstm: size of a word vector. [default: 100]"),
     option(
         "--patience",
         type=int,

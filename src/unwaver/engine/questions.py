@@ -49,7 +49,7 @@ def settled(config: Config, models: Sequence[str | Model] = (), console: Console
         return config
     if len(asked) < len(config.suites):
         other = next(name for name in config.suites if Path(name) not in asked)
-        hint = f"run them apart: unwaver run {asked[0]} --model …"
+        hint = f"run them separately: unwaver run {asked[0]} --model …"
         raise UsageError(f"{asked[0]} holds questions without variants, and {other} has groups", hint=hint)
     config = _with_task(replace(config, variants=(AUTO,)), files, speak)
     return _with_writer(config, models, speak)

@@ -40,7 +40,7 @@ def read_run(place: Path) -> dict[str, Any]:
     path = place if place.is_file() or place.name == RUN else place / RUN
     if path.is_file() and not BEGINNINGS["run"].match(head(path) or b"") and path.name != RUN:
         hint = f"give the folder that `unwaver run` wrote, or the {RUN} in it"
-        raise DataError("this file is no record of a run", file=path, hint=hint)
+        raise DataError("this file is not a record of a run", file=path, hint=hint)
     run = _read_json(path)
     if run.get("version") != RUN_VERSION:
         raise DataError(

@@ -139,9 +139,9 @@ def read_sheet(path: Path) -> dict[str, bool]:
         if found in OK or found in WRONG:
             verdicts[spreadsheet.read(row.text("id"))] = found in OK
         elif found:
-            hint = "leave it empty if not looked at"
+            hint = "leave it empty if nobody judged this variant"
             if any(map(str.isdigit, found)):
-                hint = "write the word: a number may be a yes, or a grade such as 1 of 5"
+                hint = "write the word: 1 may mean yes, or the lowest of five grades"
             raise row.where.error(f'column "verdict": found {shown(found)}, expected ok or wrong', hint)
     return verdicts
 

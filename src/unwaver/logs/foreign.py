@@ -20,7 +20,9 @@ def refuse_foreign(path: Path) -> None:
         raise DataError("this is a result of DeepEval, which unwaver does not read", file=path, hint=hint)
     if path.is_file() and _is_other_promptfoo(path):
         hint = "write JSON: promptfoo eval --output results.json, or promptfoo export eval latest -o results.json"
-        raise DataError(f"this is promptfoo's {path.suffix[1:]}, which lacks what is scored", file=path, hint=hint)
+        raise DataError(
+            f"this is promptfoo's {path.suffix[1:]}, which lacks part of the results", file=path, hint=hint
+        )
 
 
 def _is_deepeval(start: str) -> bool:

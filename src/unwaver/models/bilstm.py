@@ -37,7 +37,7 @@ _CONFIG = checked.fields(
         "pair": checked.truth,
     }
 )
-_HINT = "train it again: unwaver train --base bilstm; or take the whole folder"
+_HINT = "train it again: unwaver train --base bilstm; or copy the whole folder again"
 
 
 class Words:

@@ -32,7 +32,7 @@ ABOUT, SEEN, HEADS = "unwaver.json", "seen.npz", "heads.safetensors"
 VERSION = 1
 PLAIN = "plain"
 FORMS = (PLAIN, CALM, TARGET, T5)  # that can be asked for; CHOICE comes with the head
-_AGAIN = "train it again, or take the whole folder"
+_AGAIN = "train it again, or copy the whole folder again"
 
 Fingerprints = NDArray[np.uint64]
 

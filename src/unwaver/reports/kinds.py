@@ -13,8 +13,8 @@ KINDS = {
     "surface_space": "spaces",
     "surface_punctuation": "punctuation",
     "reverse": "fields in another order",
-    "signal": "other names of the fields",
-    "fooling": "reworded until it is fooled",
+    "signal": "other signs around the field names",
+    "fooling": "reworded several times",
     "paraphrastic": "reworded",
     "repeat": "asked again",
 }

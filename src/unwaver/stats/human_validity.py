@@ -331,7 +331,7 @@ def corrected(
     assert value is not None
     if not -ROUNDING <= value <= 1 + ROUNDING:
         return without(
-            f"the correction gives {100 * value:.1f} %, which no share can be: sensitivity and specificity on the "
+            f"the correction gives {100 * value:.1f} %, which is not a share: sensitivity and specificity on the "
             "judged pairs do not hold for this run"
         )
     value = min(max(value, 0.0), 1.0)
@@ -346,7 +346,7 @@ def corrected(
     high = max(float(np.percentile(np.nan_to_num(draws, nan=1.0), 100 - tail)), value)
     if high - low >= WIDEST:
         return without(
-            f"its interval is {100 * low:.1f} – {100 * high:.1f} %, which says nothing: judge more pairs"
+            f"its interval is {100 * low:.1f} – {100 * high:.1f} %, too wide to be of use: judge more pairs"
         )
     return Corrected(value, low, high, len(run), "bootstrap", warning=warning)
 
@@ -357,12 +357,12 @@ ROUNDING = 1e-9
 def _cannot_correct(confusion: Confusion) -> str:
     sensitivity, specificity = confusion.sensitivity, confusion.specificity
     if sensitivity is None or specificity is None:
-        missing = "the same" if sensitivity is None else "different"
-        return f"people call no judged pair of different texts {missing}: add such pairs"
+        missing = "equivalent" if sensitivity is None else "different"
+        return f"people judged no pair of different texts {missing}: add such pairs"
     if sensitivity + specificity <= 1:
         return (
             f"sensitivity + specificity is {100 * (sensitivity + specificity):.1f} %: at 100 % or less the "
-            "agreement tells nothing about what people see"
+            "agreement says nothing about what people see"
         )
     return ""
 
@@ -373,7 +373,7 @@ def _weakness(confusion: Confusion) -> str:
         return ""
     return (
         f"sensitivity + specificity is {100 * (sensitivity + specificity):.1f} %, close to 100 %, where the "
-        "agreement tells nothing: small errors in either move the corrected value far"
+        "agreement says nothing: small errors in either move the corrected value far"
     )
 
 

@@ -351,7 +351,7 @@ def _suite_evaluation(entry: Mapping[str, Any], where: str, check: Checker) -> E
     from unwaver.answers.domains import read_domains
 
     if strange := [key for key in ("split", "variants") if key in entry]:
-        raise check.error(f"{where}: suite and {strange[0]} exclude one another", "give one of the two")
+        raise check.error(f"{where}: suite and {strange[0]} cannot be combined", "give one of the two")
     for key in ("suite", "writer", "domain"):
         check.typed(entry.get(key, ""), str, f"{where}.{key}")
     check.above_zero(entry, ("k",), f"{where}.")
@@ -382,7 +382,7 @@ def _setting(
     variants, attack = (_by_task(entry, key, tasks, where, check) for key in ("variants", "attack"))
     for task in chosen:
         if task not in tasks:
-            raise check.error(f"{where}: {task} is no task of this study", near(task, tasks))
+            raise check.error(f"{where}: {task} is not a task of this study", near(task, tasks))
     return Setting(
         name,
         check.fractions(entry.get("fractions", list(fractions)), f"{where}.fractions"),
@@ -405,7 +405,7 @@ def _of_tasks(
     """A text for all tasks, or one for each of some, which the study has."""
     found = check.by_task(entry, key, where)
     for task in set(found) - {ALL, *tasks}:
-        raise check.error(f"{where}{key}: {task} is no task of this study", near(task, tasks))
+        raise check.error(f"{where}{key}: {task} is not a task of this study", near(task, tasks))
     return found
 
 
@@ -417,7 +417,7 @@ def _by_task(
     by_task = {ALL: found} if isinstance(found, list) else check.table(found, f"{where}.{key}")
     for task in by_task:
         if task not in tasks and task != ALL:
-            raise check.error(f"{where}: {task} is no task of this study", near(task, tasks))
+            raise check.error(f"{where}: {task} is not a task of this study", near(task, tasks))
     return {task: tuple(check.texts(names, f"{where}.{key}")) for task, names in by_task.items()}
 
 
@@ -433,7 +433,7 @@ def _seeds_of_setting(
         raise check.error(f"{where}.seeds: one model has all tasks", "write one number: seeds = 5")
     for task in entry["seeds"]:
         if task not in tasks:
-            raise check.error(f"{where}.seeds: {task} is no task of this setting", near(task, tasks))
+            raise check.error(f"{where}.seeds: {task} is not a task of this setting", near(task, tasks))
     return {task: _seeds(n, f"{where}.seeds.{task}", check) for task, n in entry["seeds"].items()}
 
 
@@ -452,7 +452,7 @@ def _check_starts(plan: StudyPlan, check: Checker) -> None:
             raise check.error(f"{where}: {setting.start} names no model", hint)
         if missing := set(setting.fractions) - set(settings[other].fractions):
             hint = f"give {setting.name} the fractions of {other}"
-            raise check.error(f"{where}: {other} is not trained on {min(missing):g}", hint)
+            raise check.error(f"{where}: {other} is not trained on the fraction {min(missing):g}", hint)
         most = max(plan.seeds_of(setting, name) for name in setting.tasks or plan.tasks)
         if (there := plan.seeds_of(settings[other], task)) < most:
             hint = f"give {setting.name} at most {there} seeds, or {setting.start} {most}"

@@ -144,7 +144,7 @@ class SidesReader:
     def _of_tasks(self, first: str, second: str, table: Mapping[str, Any]) -> Iterator[TaskComparison]:
         for name in (first, second):
             if name not in self.tasks:
-                raise self.check.error(f"compare: {name} is no task of this study", near(name, self.tasks))
+                raise self.check.error(f"compare: {name} is not a task of this study", near(name, self.tasks))
         alpha = table.get("alpha", ALPHA_OF_TASKS)
         if type(alpha) not in (int, float) or not 0 < alpha < 1:
             raise self.check.error(f"compare.alpha: found {alpha!r}, expected a number between 0 and 1", "0.1")

@@ -30,7 +30,7 @@ def _check(setting: Setting, plan: StudyPlan, check: Checker) -> None:
     where = f"settings.{setting.name}.victim"
     if setting.victim is None:
         hint = 'name the setting whose models are attacked: victim = "single"'
-        raise check.error(f"{where}: {setting.training['adversarial']} attacks a model", hint)
+        raise check.error(f"{where} is missing: {setting.training['adversarial']} attacks a model", hint)
     other = plan.settings.get(setting.victim)
     if other is None:
         if "/" not in setting.victim:
@@ -53,7 +53,7 @@ def _check_covered(setting: Setting, other: Setting, plan: StudyPlan, check: Che
         raise check.error(f"{where}: {other.name} is not trained on {missing[0]}", f"add it to {other.name}")
     if lacking := set(setting.fractions) - set(other.fractions):
         hint = f"give {setting.name} the fractions of {other.name}"
-        raise check.error(f"{where}: {other.name} is not trained on {min(lacking):g}", hint)
+        raise check.error(f"{where}: {other.name} is not trained on the fraction {min(lacking):g}", hint)
     for task in tasks:
         seeds, there = plan.seeds_of(setting, task), plan.seeds_of(other, task)
         if there < seeds:

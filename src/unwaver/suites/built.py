@@ -64,7 +64,7 @@ def suite(
     """`labels` are for questions, which have none of their own. `options` go to the builders that take them:
     writer, judges, k, encoder, lang, antonyms, seed …"""
     if task is None and not labels:
-        hint = "add --task question, or the task that they are for: " + ", ".join(known())
+        hint = "add --task question, or the task of your items: " + ", ".join(known())
         raise UsageError("--variants needs the task of the items", hint=hint)
     told: Sequence[str] = ()
     if task in (None, questions.TASK):
@@ -180,7 +180,9 @@ def _suite(
             said = [] if is_model(writer) else said
             said.append(f"written by {shown_writer(writer, source.task)}")
         elif first and not writer and any(each.variant == AUTO for each in made):
-            said.append("no paraphrases: no model here can write them. Name one: --writer openai/NAME")
+            said.append(
+                "no paraphrases: no model in this run can write them. To name one, add --writer openai/NAME"
+            )
         return [*(told if first else ()), *said]
 
     kinds = {name: tuple(cases)}

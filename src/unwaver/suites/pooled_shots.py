@@ -57,7 +57,7 @@ def _sets(name: str, item: Item, selection: Selection) -> list[str]:
     found = [f"{name}/{short}" for short, several in labels.items() if several == item.choices]
     if not found:
         hint = f"name sets: {', '.join(f'{name}/{task}' for task in suite.cases)}"
-        raise UsageError(f"--shots-from {name}: no set of it has the labels of {item.task}", hint=hint)
+        raise UsageError(f"--shots-from {name}: none of its sets has the labels of {item.task}", hint=hint)
     return found
 
 
@@ -68,10 +68,10 @@ def _examples(
     suite = next((s for s in selection.suites if s.name == suite_name), None)
     if suite is None or task not in suite.cases:
         sets = [f"{s.name}/{t}" for s in selection.suites for t in s.cases]
-        raise UsageError(f"--shots-from {name}: no task of a suite that is run", hint=near(name, sets))
+        raise UsageError(f"--shots-from {name} is not a set of a suite in this run", hint=near(name, sets))
     examples = list(suite.examples(task))
     if any(example.choices != item.choices for example in examples[:1]):
-        hint = "run sets with other labels apart"
+        hint = "run sets with different labels separately"
         raise UsageError(f"--shots-from {name}: its labels are not those of {item.task}", hint=hint)
     free = [e for e in examples if len(e.accepted) == 1 and question_of(e) not in tested]
     found = list(islice(in_turn(free, seed), count))

@@ -224,7 +224,7 @@ def _notes(
     told = f'the questions are in the column "{column}"' + (f', the right answers in "{gold}"' if gold else "")
     yield told + (f"; not used: {', '.join(left)}" if left else "")
     if again:
-        yield f"{_rows(again)} a question that is there already: each is asked once"
+        yield f"{_rows(again)} a question of an earlier row: each question is asked once"
     if empty:
         yield f"{_rows(empty)} no question and {'was' if empty == 1 else 'were'} left out"
 

@@ -20,7 +20,7 @@ def with_test_sets(selection: Selection, options: Mapping[str, Any], until: str 
     """The selection with the test set of every suite/task that has one; --limit and --sample do not shorten it."""
     if until is not None:
         hint = "leave one of them out: a test set is asked as a whole, --until as little as possible"
-        raise UsageError("--corrected and --until exclude one another", hint=hint)
+        raise UsageError("--corrected and --until cannot be combined", hint=hint)
     cases = dict.fromkeys((g.suite, g.task, g.kind) for g in selection.groups if g.expect == "bucket")
     found = [group for case in cases for group in _test_groups(*case, options)]
     if not found and not any(is_test(group) for group in selection.groups):

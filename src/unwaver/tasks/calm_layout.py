@@ -22,7 +22,7 @@ def checked_signs(signs: Sequence[str]) -> tuple[str, ...]:
             raise UsageError(f"--sign {sign!r} is the sign of the originals", hint="give another sign, as in 'X;'")
     if len(set(signs)) < len(signs):
         twice = next(sign for sign in signs if signs.count(sign) > 1)
-        raise UsageError(f"--sign {twice!r} is there twice", hint="give each sign once")
+        raise UsageError(f"--sign {twice!r} is given twice", hint="give each sign once")
     return tuple(signs)
 
 

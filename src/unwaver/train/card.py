@@ -45,7 +45,7 @@ def card(about: Mapping[str, Any]) -> str:
         bar = f", with a similarity of at least {setup['bar']:g}" if setup.get("encoder") else ""
         lines.append(
             f"{about['added']:,} samples with words substituted ({setup['adversarial']}{bar}), at most "
-            f"{setup['samples']} of an item, are among the rows; adversarial.jsonl lists them."
+            f"{setup['samples']} per item, are among the rows; adversarial.jsonl lists them."
         )
         for task, counts in about.get("adversarial", {}).items():
             lines.append(f"{task}: {'; '.join(samples_told(counts))}.")

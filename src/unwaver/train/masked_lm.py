@@ -123,5 +123,5 @@ def _check_head(config: Mapping[str, Any], name: str) -> None:
     named = config.get("architectures")
     architecture = str(named[0]) if isinstance(named, list) and named else ""
     if not architecture.endswith("ForMaskedLM"):
-        told = f"{name} is no masked language model (architecture: {architecture or 'none'})"
+        told = f"{name} is not a masked language model (architecture: {architecture or 'none'})"
         raise ModelError(told, hint=f"its guesses would be random; {_HINT}")

@@ -12,7 +12,7 @@ def check_pool(tasks: Sequence[Task], multi_task: bool) -> None:
     """Refuse what is not a pool: a head for each, one set, different labels. The order of labels may differ."""
     if multi_task:
         hint = "--pool trains one head for all sets, --multi-task one for each: leave one out"
-        raise UsageError("--pool and --multi-task exclude each other", hint=hint)
+        raise UsageError("--pool and --multi-task cannot be combined", hint=hint)
     if len(tasks) < 2:
         hint = "name several: unwaver train paranlu/snli paranlu/atomic paranlu/social --pool …"
         raise UsageError("--pool needs several sets, found one", hint=hint)

@@ -126,7 +126,7 @@ class Setup:
         if self.head == CHOOSE and (self.multi_task or self.form):
             other = "--multi-task" if self.multi_task else "--form"
             hint = f"leave {other} out: one head scores every alternative, in a form of its own"
-            raise UsageError(f"--head choose and {other} exclude each other", hint=hint)
+            raise UsageError(f"--head choose and {other} cannot be combined", hint=hint)
         known = [task_and_form(task)[0].name for task in self.tasks]
         for option in BY_TASK:
             for name in getattr(self, option):

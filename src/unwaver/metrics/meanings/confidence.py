@@ -42,7 +42,7 @@ def _side_by_side(scores: Sequence[Score]) -> Iterator[Figure]:
     )
     for row, s in zip(rows, shown, strict=True):
         row["says"] = f"{row['name']}, {row['colour']}: {s.value:.2f} bits, {s.counted:,} groups"
-    says = "On the changed input, answers that did not hold: mean entropy by model. Lower is surer."
+    says = "Mean entropy of inconsistent answers on the changed input, by model. Lower is more certain."
     spec = charts.bars(rows, "", "mean entropy, bits", format=".1f")
     yield Figure(_FAMILY, "How unsure the models were", says, "entropy_inconsistent", spec)
 

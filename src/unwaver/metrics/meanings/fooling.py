@@ -50,8 +50,12 @@ _OTHER_ITEMS = "Each k rests on the items with at least k certified paraphrases.
 
 def _over_k(scores: Sequence[Score]) -> Iterator[Figure]:
     for name, title, says in (
-        ("r_r", "Relaxed", f"Share of right answers that some of k paraphrases changes. {_OTHER_ITEMS}"),
-        ("r_s", "Strict", f"Share of right answers that some of k paraphrases turns around. {_OTHER_ITEMS}"),
+        ("r_r", "Relaxed", f"Share of right answers that at least one of k paraphrases changes. {_OTHER_ITEMS}"),
+        (
+            "r_s",
+            "Strict",
+            f"Share of right answers that at least one of k paraphrases turns into the opposite. {_OTHER_ITEMS}",
+        ),
     ):
         found = charts.chosen(scores, *dict.fromkeys(s.metric for s in scores if s.metric.startswith(f"{name}@")))
         if len({s.metric for s in found}) < 2:
@@ -81,7 +85,10 @@ def _by_model(scores: Sequence[Score]) -> Iterator[Figure]:
         rows = charts.rows_of(
             found, name=lambda s, n=names: n[charts.block_key(s)].partition(" · ")[2], colour=lambda s: s.metric
         )
-        says = f"Share of right answers that one of {last[place]} paraphrases changes, and turns around."
+        says = (
+            f"Share of right answers that at least one of {last[place]} paraphrases changes (r_r), or turns into the "
+            "opposite (r_s)."
+        )
         spec = charts.bars(rows, "", "fooling rate", domain=(0, 1))
         yield Figure("Fooling rates of the models", charts.label(place[1]), says, "r_r@<k>", spec)
 
@@ -171,7 +178,7 @@ _OF_PAIRS = {
     ),
     "pairs": (
         "number of paraphrases",
-        "How many certified paraphrases of originals answered right there are",
+        "Number of certified paraphrases",
         "count",
     ),
     "sigma": (
@@ -208,8 +215,8 @@ for _name in ("embedding", "lexical"):
         Meaning(
             f"{_name}_distance_jsd",
             title=f"divergence of {_name} distances",
-            says=f"How much the {_name} distances of flipped paraphrases from their originals are distributed "
-            "differently from those of unflipped ones. Large for few paraphrases.",
+            says=f"How much the {_name} distances from the original differ in distribution between flipped and "
+            "unflipped paraphrases. Large by chance if there are few paraphrases.",
             formula="½D(P‖M) + ½D(Q‖M), base 2, over 20 bins of equal width",
             paper=SENSITIVITY,
             docs=_DOCS,
