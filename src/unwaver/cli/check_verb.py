@@ -84,7 +84,7 @@ def command(
     from unwaver.project.file import open_project
 
     if with_texts and (without_texts or not accept):
-        what = "--with-texts and --without-texts exclude one another" if without_texts else _NO_LOCK
+        what = "--with-texts and --without-texts cannot be combined" if without_texts else _NO_LOCK
         raise UsageError(what, hint="unwaver check --accept --with-texts writes texts to the lock")
     files = _outputs(junit, markdown, force)
     project = overridden(open_project(), options)

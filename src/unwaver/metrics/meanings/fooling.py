@@ -86,8 +86,8 @@ def _by_model(scores: Sequence[Score]) -> Iterator[Figure]:
             found, name=lambda s, n=names: n[charts.block_key(s)].partition(" · ")[2], colour=lambda s: s.metric
         )
         says = (
-            f"Share of right answers that at least one of {last[place]} paraphrases changes (r_r), or turns into the "
-            "opposite (r_s)."
+            f"Share of right answers that at least one of {last[place]} paraphrases changes (r_r), or turns into "
+            "the opposite (r_s)."
         )
         spec = charts.bars(rows, "", "fooling rate", domain=(0, 1))
         yield Figure("Fooling rates of the models", charts.label(place[1]), says, "r_r@<k>", spec)
