@@ -6,12 +6,18 @@ import hashlib
 import json
 import re
 import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from server import Server
+from waiting import wait_for
 
 QUESTIONS = 60
 FORMS = (
@@ -92,11 +98,16 @@ def test_three_commands_then_a_regression(
     assert not any(item["role"] == "judge" for group in groups for item in group["items"])
     asked = len(server.bodies)
 
+    written = files_of(tmp_path)
     again = project("check")
     assert again.returncode == 0, again.stdout + again.stderr
     assert said(again) == "pass"
     assert len(server.bodies) == asked  # nothing was asked
     assert "nothing was asked" in again.stdout
+    assert files_of(tmp_path) == written  # nothing was built or written
+    (tmp_path / "runs/check.json").unlink()
+    anew = project("check")
+    assert (anew.stdout, anew.stderr, len(server.bodies)) == (again.stdout, again.stderr, asked)
 
     clone = tmp_path / "clone"  # with what is committed, and nothing else
     clone.mkdir()
@@ -120,7 +131,51 @@ def test_three_commands_then_a_regression(
     assert "What is the price" not in private.stdout + (tmp_path / "check.md").read_text()
 
 
-def test_killed_in_the_middle_it_goes_on(project: Any, server: Server, tmp_path: Path) -> None:
+def files_of(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("phase", ["groups are made", "groups are asked"])
+def test_killed_by_the_system_it_goes_on(unwaver: Any, server: Server, tmp_path: Path, phase: str) -> None:
+    """What was answered before the kill is kept: at most the requests in flight are put again."""
+    write_questions(tmp_path, 12)
+    in_flight = 4
+    model = f"openai/bot,base_url={server.url},concurrency={in_flight}"
+    assert unwaver("init", "--from", "questions.csv", "--model", model).returncode == 0
+    whole, groups = tmp_path / "whole", Path("unwaver.groups/questions.jsonl")
+    whole.mkdir()
+    for name in ("unwaver.toml", "questions.csv"):
+        shutil.copy(tmp_path / name, whole / name)
+    assert unwaver("check", "--accept", cwd=whole).returncode == 0
+    needed = len(server.bodies)
+    with closing(sqlite3.connect(whole / "runs/groups-questions/answers.sqlite")) as db:
+        ((of_groups,),) = db.execute("SELECT count(*) FROM answers")
+    last = of_groups // 2 if phase == "groups are made" else of_groups + 10
+    goes_on = threading.Event()
+    server.bodies.clear()
+
+    def script(number: int, *_: object) -> None:
+        if number >= last:
+            goes_on.wait()
+
+    server.script = script
+    command = [sys.executable, "-m", "unwaver.cli.main", "check", "--accept"]
+    killed = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: len(server.bodies) > last, "the check is in the middle")
+    finally:
+        killed.kill()
+        killed.wait()
+        goes_on.set()
+    assert not (tmp_path / "unwaver.lock.jsonl").exists()
+    assert (tmp_path / groups).exists() == (phase == "groups are asked")
+    done = unwaver("check", "--accept")
+    assert done.returncode == 0, done.stderr
+    assert len(server.bodies) <= needed + 2 * in_flight
+    assert (tmp_path / groups).read_bytes() == (whole / groups).read_bytes()
+
+
+def test_a_server_that_dies_in_the_middle(project: Any, server: Server, tmp_path: Path) -> None:
     server.dies_after = 150  # of some 500, while paraphrases are written
     stopped = project("check", "--accept", "--model-arg", "retries=0")
     assert stopped.returncode in (2, 3)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +16,12 @@ from unwaver.cli.printing import console, inputs_of, print_json
 from unwaver.cli.run_options import FREE_TEXT, HOW_TO_ASK, WHOM_TO_ASK
 from unwaver.cli.run_verb import given_by_hand, pairs
 from unwaver.cli.sections import option, section, verb
-from unwaver.errors import UsageError
+from unwaver.errors import UnwaverError, UsageError
 
 if TYPE_CHECKING:
     from unwaver.project.checking import Checked, Outcomes
     from unwaver.project.file import Project
+    from unwaver.project.remembered import State, Told
 
 NOT_MET, MISSING_ANSWERS = 1, 3
 _NO_LOCK = "--with-texts has no effect without --accept, which writes the lock"
@@ -80,22 +83,29 @@ def command(
 
     Exit codes: 0 pass, 1 fail or undecided, 2 invalid input, 3 answers are missing.
     """
-    from unwaver.project.checking import check_project
-    from unwaver.project.file import open_project
-
     if with_texts and (without_texts or not accept):
         what = "--with-texts and --without-texts cannot be combined" if without_texts else _NO_LOCK
         raise UsageError(what, hint="unwaver check --accept --with-texts writes texts to the lock")
     files = _outputs(junit, markdown, force)
+    if told := _recalled(quiet):
+        _print(told.lines)
+        raise click.exceptions.Exit(told.code)
+    from unwaver.project.checking import check_project
+    from unwaver.project.file import open_project
+    from unwaver.project.remembered import listening, state_of
+    from unwaver.project.said import lines
+
     project = overridden(open_project(), options)
     _go_to(project.folder, quiet or as_json)
     project = replace(project, path=Path(project.path.name))
     if explain:
         _explain(project, as_json)
         return
+    before = state_of(project) if _repeatable(AGAIN) else None
+    speak, remarks = listening(console(quiet or as_json))
     outcomes = check_project(
         project,
-        console(quiet or as_json),
+        speak,
         rebuild=rebuild,
         fresh=fresh,
         accept=accept,
@@ -107,11 +117,59 @@ def command(
     if as_json:
         print_json(_document(outcomes, without_texts))
     else:
-        _print(outcomes, reports, without_texts)
-    if not outcomes.is_complete:
-        raise click.exceptions.Exit(MISSING_ANSWERS)
-    if not outcomes.is_met:
-        raise click.exceptions.Exit(NOT_MET)
+        _print(lines(outcomes, reports, with_texts=not without_texts))
+    if before is not None:
+        with suppress(UnwaverError):  # a full disk: the verdict is said
+            _remember(project, before, outcomes, remarks)
+    raise click.exceptions.Exit(_code(outcomes))
+
+
+def _code(outcomes: Outcomes) -> int:
+    return MISSING_ANSWERS if not outcomes.is_complete else 0 if outcomes.is_met else NOT_MET
+
+
+# --- the same check again -----------------------------------------------------------------------------------
+
+PLAIN = frozenset({"quiet", "yes"})
+AGAIN = PLAIN | {"accept", "fresh", "rebuild", "with_texts"}  # options after which a plain check may follow
+
+
+def _repeatable(options: frozenset[str]) -> bool:
+    """Whether the command line has none but these options."""
+    return options.issuperset(given_by_hand())
+
+
+def _recalled(quiet: bool) -> Told | None:
+    """What the last check said, if nothing has changed since."""
+    from unwaver.models_file import find_file
+    from unwaver.project.remembered import recall
+
+    file = find_file() if _repeatable(PLAIN) else None
+    if file is None or (told := recall(file)) is None:
+        return None
+    _go_to(file.parent, quiet)
+    for line in () if quiet else told.remarks:
+        click.echo(line, err=True)
+    return told
+
+
+def _remember(project: Project, before: State, outcomes: Outcomes, remarks: list[str]) -> None:
+    """Keep what the next check will say. After one that asked or accepted something it says something else, which
+    is computed here from what is stored."""
+    from unwaver.project.checking import check_project
+    from unwaver.project.remembered import Told, asked_nothing, listening, remember, same_inputs, state_of
+    from unwaver.project.said import lines
+
+    after = state_of(project)
+    if after is None or not outcomes.is_complete:
+        return
+    if outcomes.accepted or not same_inputs(before, after) or not asked_nothing(outcomes):
+        before, (speak, remarks) = after, listening()
+        outcomes = check_project(project, speak)
+    reports = [str(path) for each in outcomes.sources if (path := _report(each, quiet=True))]
+    after = state_of(project)
+    if after is not None and same_inputs(before, after) and asked_nothing(outcomes):
+        remember(project, after, Told(lines(outcomes, reports), remarks, _code(outcomes)))
 
 
 def overridden(project: Project, options: dict[str, Any]) -> Project:
@@ -183,15 +241,13 @@ def _report(checked: Checked, quiet: bool) -> Path | None:
 # --- what is printed ----------------------------------------------------------------------------------------
 
 
-def _print(outcomes: Outcomes, reports: list[str], without_texts: bool) -> None:
+def _print(lines: Iterable[tuple[str, str]]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from unwaver.project.said import lines
-
     screen = Console(highlight=False)
     styles = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow", "accepted": "bold green"}
-    for word, text in lines(outcomes, reports, with_texts=not without_texts):
+    for word, text in lines:
         screen.print(Text(f"{word:<10}", style=styles.get(word, "bold")) + Text(text), soft_wrap=True)
 
 

@@ -10,12 +10,11 @@ import json
 from typing import Any
 
 from unwaver.asking.ask import key_maker
-from unwaver.asking.paraphraser import request
 from unwaver.asking.prices import is_own_server, money
 from unwaver.asking.purse import Budget
 from unwaver.engine import folder
-from unwaver.engine.forecast import forecast, parties, stored, total
 from unwaver.engine.prepare import Prepared
+from unwaver.engine.stored_answers import stored
 from unwaver.errors import UsageError
 from unwaver.types import Model
 
@@ -26,6 +25,8 @@ def agree_to_cost(prepared: Prepared) -> None:
     """Say what will be asked. Nothing is said where the run is finished: it asks nothing."""
     if _is_finished(prepared):
         return
+    from unwaver.engine.forecast import forecast, parties
+
     entries = forecast(prepared)
     models = [party.model for party in parties(prepared, bounded=False)]
     done = _answered(prepared)
@@ -53,6 +54,8 @@ def is_paid(model: Model, budget: Budget) -> bool:
 
 def _in_words(prepared: Prepared, entries: list[dict[str, Any]], most: int) -> str:
     """ "10 questions, 30 groups: about 170 requests, at most 290; cost at most 0.12." """
+    from unwaver.engine.forecast import total
+
     questions = len({tuple(group.items[0].fields.values()) for group in prepared.groups})
     line = f"{questions:,} question{'' if questions == 1 else 's'}, {len(prepared.groups):,} groups: "
     usual = min(most, _usual(prepared))
@@ -74,6 +77,8 @@ def _usual(prepared: Prepared) -> int:
         left = sum(len(plan) - (len(store.answered(plan)) if store else 0) for plan in plans)
         if prepared.writer is None:
             return left
+        from unwaver.asking.paraphraser import request
+
         key_of = key_maker(prepared.writer.model)
         for group in (g for g in prepared.groups if len(g.items) == 1):
             wanted, field = group.keep or 1, prepared.renderer.modified(group)

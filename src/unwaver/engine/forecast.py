@@ -8,7 +8,6 @@ plan: the highest possible number, each with the highest possible length.
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
@@ -30,6 +29,7 @@ from unwaver.engine.asked import Asked
 from unwaver.engine.at_work import at_work
 from unwaver.engine.expected import Asks, Bill, Sample, estimate, finished
 from unwaver.engine.prepare import Prepared, check_place, choose, prepare, settle
+from unwaver.engine.stored_answers import stored
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
 from unwaver.models.decoding import LONG
@@ -324,25 +324,6 @@ def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, li
         return count(requests), []
     characters = sum(len(r.prompt) + sum(map(len, r.segments)) for r in requests)
     return characters // 4, ["tokens"]
-
-
-class stored:
-    """The store that a run would ask into, to look at; None where there is none."""
-
-    def __init__(self, prepared: Prepared):
-        config = prepared.config
-        self._path = Path(config.store) if config.store else config.folder / folder.ANSWERS
-        self._store: Store | None = None
-
-    def __enter__(self) -> Store | None:
-        if self._path.exists():
-            # others may be writing to it, or making it: to open the bare file is for those who may not write
-            self._store = Store(self._path, read_only=not os.access(self._path, os.W_OK))
-        return self._store
-
-    def __exit__(self, *_: object) -> None:
-        if self._store is not None:
-            self._store.close()
 
 
 def _is_complete(store: Store, tested: Sequence[Respondent]) -> bool:

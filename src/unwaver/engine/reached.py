@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from unwaver.asking.consult import written
 from unwaver.asking.panel import Respondent
-from unwaver.engine.forecast import stored
 from unwaver.engine.prepare import Prepared
+from unwaver.engine.stored_answers import stored
 from unwaver.errors import ModelError
 from unwaver.named_models import renamed
 from unwaver.types import Model

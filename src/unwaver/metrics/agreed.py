@@ -19,6 +19,7 @@ import numpy as np
 
 from unwaver.metrics.block import Block, Bools, Codes, Metric
 from unwaver.stats import Floats
+from unwaver.stats.units import connected
 
 ANSWERS, QUESTIONS = "agree_", "agree_questions_"  # what the names of the columns begin with
 _LOW = " low"  # how the names of the columns end where less is better
@@ -179,14 +180,10 @@ def _conditioned(block: Block) -> Floats:
 @lru_cache(maxsize=1)
 def set_sizes(block: Block) -> tuple[Codes, Codes]:
     """For each set of answers that are connected by agreement: its group and how many they are."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     notion, answered, rows = leading(block), (block.code >= 0) & ~block.alone, len(block.group)
     found = both_ways(block, notion.name)
     same = notion.agrees(found.value) & ~(block.alone[found.i] | block.alone[found.j])
-    graph = coo_array((np.ones(int(same.sum())), (found.i[same], found.j[same])), shape=(rows, rows))
-    component = connected_components(graph, directed=False)[1]
+    component = connected(found.i[same], found.j[same], rows)
     _, first, count = np.unique(component[answered], return_index=True, return_counts=True)
     return block.group[answered][first], count
 

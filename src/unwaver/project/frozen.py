@@ -17,8 +17,6 @@ from unwaver.checked import check, dict_of, fields, plain, text
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
-from unwaver.engine.build_groups import build
-from unwaver.engine.questions import settled
 from unwaver.engine.stored import read_groups_file
 from unwaver.errors import DataError, UsageError
 from unwaver.files import read_json
@@ -65,6 +63,9 @@ def frozen(project: Project, source: Source, console: Console, *, rebuild: bool 
 
 
 def _made(project: Project, source: Source, places: Places, console: Console) -> Path:
+    from unwaver.engine.build_groups import build
+    from unwaver.engine.questions import settled
+
     path = project.folder / source.given
     rows = _hashes(path)
     folder.open_place(places.work)

@@ -69,16 +69,24 @@ def disjoint_groups(units: Ints) -> int:
 
 def components(units: Ints) -> Ints:
     """The number of the connected component of each group: [[0, 1], [1, 2], [3, 4]] -> [0, 0, 1]."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     real = units >= 0
     group = np.broadcast_to(np.arange(len(units))[:, None], units.shape)[real]
     codes, place = np.unique(units[real], return_inverse=True)
-    size = len(units) + len(codes)
-    graph = coo_array((np.ones(len(group)), (group, len(units) + place)), shape=(size, size))
-    found = connected_components(graph, directed=False)[1][: len(units)]
+    found = connected(group, len(units) + place, len(units) + len(codes))[: len(units)]
     return np.unique(found, return_inverse=True)[1].astype(np.int64)
+
+
+def connected(one: Ints, other: Ints, size: int) -> Ints:
+    """For each of `size` nodes the least node that it is connected with: connected([0], [2], 3) -> [0, 1, 0]."""
+    found = np.arange(size)
+    while True:
+        least = np.minimum(found[one], found[other])
+        before = found.copy()
+        np.minimum.at(found, found[one], least)
+        np.minimum.at(found, found[other], least)
+        found = found[found]
+        if np.array_equal(found, before):
+            return found
 
 
 def item_draws(units: Ints, seed: int) -> Iterator[Floats]:

@@ -1,0 +1,176 @@
+"""The verdict of the last check. If nothing that it was made from has changed, the next check says it again.
+
+runs/check.json holds the lines of the verdict beside a hash of each file that they depend on: unwaver.toml, the
+lock, the sources, their groups, answers and scores, the code of unwaver and the list of installed packages. One
+file that differs, and everything is computed again. What a verdict depends on must be known in full: where a model
+runs on this machine, a suite comes from a data folder or a plug-in is at work, nothing is remembered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from unwaver.console import Console
+
+if TYPE_CHECKING:
+    from unwaver.project.checking import Outcomes
+    from unwaver.project.file import Project, Source
+
+FILE, VERSION, RUNS = "check.json", 1, "runs"
+SERVICES = ("openai", "fake")  # providers whose answers are all in the store
+_VARIABLES = ("OPENAI_BASE_URL", "UNWAVER_DATA", "UNWAVER_MODELS", "UNWAVER_WORDNET", "UNWAVER_CACHE")
+_WRITTEN = ("run.json", "scores.json", "report.html")  # by every check
+_OF_A_RUN = ("groups.jsonl", "answers.sqlite", "answers.sqlite-wal", "audit.jsonl", "seen.json", *_WRITTEN)
+State = Mapping[str, str | None]  # a hash by file; None: it is not there
+
+
+class Told(NamedTuple):
+    """What a check ends with: the lines of its verdict, those on stderr, and its exit code."""
+
+    lines: Sequence[tuple[str, str]]
+    remarks: Sequence[str]
+    code: int
+
+
+def recall(file: Path) -> Told | None:
+    """The verdict of the last check of this unwaver.toml, if a check would say the same now."""
+    try:
+        runs = tomllib.loads(file.read_text(encoding="utf-8")).get("runs", RUNS)
+        found = json.loads((file.parent / runs / FILE).read_text(encoding="utf-8"))
+        files = found["files"]
+        if found["version"] != VERSION or found["code"] != code_state():
+            return None
+        if any(_hash(file.parent / name) != known for name, known in files.items()):
+            return None
+        return Told([(word, text) for word, text in found["lines"]], found["remarks"], int(found["exit"]))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # not there, or damaged: it is made again
+        return None
+
+
+def remember(project: Project, state: State, told: Told) -> None:
+    from unwaver.engine.folder import write_whole
+
+    record = {"version": VERSION, "exit": told.code, "lines": told.lines, "remarks": told.remarks}
+    record |= {"code": code_state(), "files": state}
+    write_whole(project.folder / project.runs / FILE, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+
+
+def listening(console: Console | None = None) -> tuple[Console, list[str]]:
+    """A console, and the lines that it has said."""
+    console, said = console or Console(), list[str]()
+
+    def say(line: str) -> None:
+        said.append(line)
+        console.say(line)
+
+    return replace(console, say=say), said
+
+
+def asked_nothing(outcomes: Outcomes) -> bool:
+    """Whether the next check finds everything where it is."""
+    spent = [checked.result.run.get("spent") or {} for checked in outcomes.sources]
+    return outcomes.is_complete and not any(one.get("calls") for one in spent)
+
+
+# --- what a verdict depends on ------------------------------------------------------------------------------
+
+
+def state_of(project: Project) -> State | None:
+    """A hash of each file that the verdict depends on; None where it may depend on more than files."""
+    from unwaver.errors import UnwaverError
+    from unwaver.project.lock import LOCK
+
+    try:
+        found = [_files_of(project, source) for source in project.sources]
+    except UnwaverError:  # the check says what is wrong
+        return None
+    files = {project.path, project.folder / LOCK, *(path for of in found for path in of or ())}
+    if None in found or any(path.is_dir() for path in files) or not _is_closed():
+        return None
+    return {os.path.relpath(path, project.folder): _hash(path) for path in sorted(files)}
+
+
+def same_inputs(one: State, other: State) -> bool:
+    """Whether two states differ at most in what a check writes itself."""
+    changed = {name for name in {*one, *other} if one.get(name) != other.get(name)}
+    return all(name.endswith(_WRITTEN) for name in changed)
+
+
+def _files_of(project: Project, source: Source) -> list[Path] | None:
+    """The files of a source, whether they are there or not; None for a suite in a data folder."""
+    from unwaver.paths import named_files
+    from unwaver.project.checking import run_config
+    from unwaver.project.frozen import Places, is_file
+
+    given, named = project.folder / source.given, named_files(source.settings)
+    if source.is_log:
+        return [given, *named]
+    if is_file(project, source):
+        places = Places.of(project, source)
+        run = run_config(project, source, places.groups).folder
+        own = [given, places.groups, places.record]
+    elif source.given.partition("/")[0] == "sample":
+        run, own = run_config(project, source, None).folder, []
+    else:
+        return None
+    return [*own, *named, *(project.folder / run / name for name in _OF_A_RUN)]
+
+
+def _is_closed() -> bool:
+    """Whether the answers come from services alone, and the code from unwaver and what it is installed with."""
+    from unwaver.catalog import SECTIONS
+
+    others = {name: place for name, (place, _) in SECTIONS["models"].items() if name not in SERVICES}
+    local = {place.partition(":")[0] for place in others.values()}
+    return not local & sys.modules.keys() and "torch" not in sys.modules and not any(_strangers())
+
+
+def _strangers() -> Iterator[str]:
+    """Modules that are neither unwaver's nor installed: a plug-in in the making, a function of one's own."""
+    known = (str(_HOME), str(_HOME.resolve()), str(Path(os.__file__).parent), *_package_folders())
+    for name, module in list(sys.modules.items()):
+        place = getattr(module, "__file__", None)
+        if isinstance(place, str) and name != "__main__" and not place.startswith(known):
+            yield name
+
+
+_HOME = Path(__file__).parent.parent
+
+
+def code_state() -> str:
+    """A hash that changes with unwaver, Python, the installed packages and the variables of unwaver."""
+    files = sorted(path for path in _HOME.rglob("*.*") if path.parent.name != "__pycache__")
+    installed = [p for place in _package_folders() for p in Path(place).iterdir() if p.suffix in _INSTALLED]
+    stats = [(str(path), path.stat()) for path in [*files, *sorted(installed)]]
+    found = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+    variables = [os.environ.get(name) for name in _VARIABLES]
+    return _digest(json.dumps([sys.version, variables, found]).encode(errors="backslashreplace"))
+
+
+_INSTALLED = (".dist-info", ".pth", ".egg-link")
+
+
+def _package_folders() -> list[str]:
+    return [
+        place for place in sys.path if place.endswith(("site-packages", "dist-packages")) and Path(place).is_dir()
+    ]
+
+
+def _hash(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+    except FileNotFoundError:
+        return None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data).hexdigest()[:32]
