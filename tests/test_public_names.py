@@ -32,9 +32,14 @@ NAMES = [
     "Suite",
     "UnwaverError",
     "__version__",
+    "build",
+    "check",
+    "compare",
     "gate",
+    "report",
     "run",
     "score",
+    "show",
 ]
 GROUPS = [
     "unwaver.suites",

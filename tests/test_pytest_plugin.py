@@ -129,6 +129,73 @@ def test_the_page_about_gates(inner: Any, tmp_path: Path) -> None:
     assert "1 passed" in done.stdout, done.stdout
 
 
+FUNCTIONS = """
+import asyncio
+import pytest
+
+OPTIONS = {"labels": ("yes", "no"), "bars": "tau<=0.1"}
+
+def plain(prompt: str) -> str:
+    return "yes"
+
+async def waiting(prompt: str) -> str:
+    await asyncio.sleep(0)
+    return "yes"
+
+def unsaid(prompt):
+    raise AssertionError("called to find out")
+
+def torn(prompt: str) -> str:
+    return "no" if "call" in prompt else "yes"
+
+def test_plain(unwaver):
+    unwaver.assert_consistent(plain, "q.csv", **OPTIONS)
+
+def test_a_lambda(unwaver):
+    unwaver.assert_consistent(lambda p: "yes", "q.csv", per_item=True, **OPTIONS)
+
+def test_waiting(unwaver):
+    unwaver.assert_consistent(waiting, "q.csv", **OPTIONS)
+
+def test_in_a_running_loop(unwaver):
+    async def inside():
+        unwaver.assert_consistent(waiting, "q.csv", **OPTIONS)
+    asyncio.run(inside())
+
+def test_two_models_in_one_test(unwaver):
+    assert unwaver.assert_consistent(plain, "q.csv", **OPTIONS).folder != unwaver.assert_consistent(waiting, "q.csv", **OPTIONS).folder
+    assert unwaver.assert_consistent(plain, "q.csv", **OPTIONS).folder.name == "unwaver"
+
+def test_rows_in_memory(unwaver):
+    rows = [{"question": f"Is it {n}?", "paraphrase": f"Would it be {n}?"} for n in range(60)]
+    unwaver.assert_consistent(plain, rows, **OPTIONS)
+
+def test_unsaid(unwaver):
+    unwaver.assert_consistent(unsaid, "q.csv", **OPTIONS)
+
+def test_broken(unwaver):
+    unwaver.assert_consistent(torn, "q.csv", **OPTIONS)
+
+def test_base_url(unwaver):
+    from unwaver import UnwaverError
+    with pytest.raises(UnwaverError, match="127.0.0.1:9"):
+        unwaver.assert_consistent("openai/m", "q.csv", base_url="http://127.0.0.1:9/v1", model_args={"retries": 0}, **OPTIONS)
+"""
+
+
+def test_functions_and_what_a_failure_shows(inner: Any) -> None:
+    done = inner(FUNCTIONS)
+    failed = re.findall(r"^FAILED \S+::(\w+)", done.stdout, re.MULTILINE)
+    assert failed == ["test_unsaid", "test_broken"], done.stdout
+    assert "2 failed, 7 passed" in done.stdout
+    assert "called to find out" not in done.stdout
+    assert "def answer(prompt: str) -> str or add per_item=True" in done.stdout
+    assert "broken groups:" in done.stdout
+    assert "Is 0 a number?  →  yes" in done.stdout
+    assert "Would you call 0 one?  →  no" in done.stdout
+    assert "and 77 more broken groups: result.broken() has all of them" in done.stdout
+
+
 def test_it_costs_nothing_where_it_is_not_used(inner: Any) -> None:
     done = inner("import sys\ndef test_it():\n    assert not {'polars', 'torch', 'scipy'} & set(sys.modules)\n")
     assert done.returncode == 0, done.stdout

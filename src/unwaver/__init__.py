@@ -4,6 +4,9 @@
     result = unwaver.run("sample", "fake/random")       # ask a model, keep the answers, score them
     result = unwaver.score(table)                       # score answers you already have
     print(result); result.find("tau", task="snli", kind="semantic").value
+    result.frame(); result.broken()                     # scores, and broken groups, as frames
+
+`run`, `score`, `show`, `report`, `compare`, `gate`, `build` and `check` are the commands of the same names.
 
 Names are imported when they are first used, so that `import unwaver` costs nothing.
 """
@@ -13,10 +16,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unwaver.api import build as build
+    from unwaver.api import check as check
+    from unwaver.api import compare as compare
+    from unwaver.api import report as report
+    from unwaver.api import run as run
+    from unwaver.api import show as show
     from unwaver.bars import Bar as Bar
     from unwaver.config import Config as Config
     from unwaver.engine.load import score as score
-    from unwaver.engine.runs import run as run
     from unwaver.errors import UnwaverError as UnwaverError
     from unwaver.meaning import Meaning as Meaning
     from unwaver.meaning import Phrase as Phrase
@@ -46,9 +54,14 @@ _HOMES = {
     "Score": "types",
     "Suite": "types",
     "UnwaverError": "errors",
+    "build": "api",
+    "check": "api",
+    "compare": "api",
     "gate": "verdicts.gates",
-    "run": "engine.runs",
+    "report": "api",
+    "run": "api",
     "score": "engine.load",
+    "show": "api",
 }
 
 __all__ = sorted([*_HOMES, "__version__"])

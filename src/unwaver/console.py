@@ -41,5 +41,6 @@ def captured(printing: Callable[[Terminal], None], width: int = 100) -> str:
     from rich.console import Console as Terminal
 
     out = StringIO()
-    printing(Terminal(file=out, width=width, color_system=None))
+    # in a notebook, rich would display the lines below the cell instead of writing them
+    printing(Terminal(file=out, width=width, color_system=None, force_jupyter=False))
     return out.getvalue()

@@ -20,7 +20,7 @@ from unwaver.secrets import masked
 
 
 class UnwaverError(Exception):
-    """An error a user can act on: what happened, where, and what to do next."""
+    """An error a user can act on: what happened (`summary`), where, and what to do next (`hint`)."""
 
     exit_code = 2
 
@@ -39,9 +39,15 @@ class UnwaverError(Exception):
         self.file = None if file is None else masked(str(file))
         self.line = line
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """Where and what, without the hint: "my.csv:3: …"."""
         where = "" if self.file is None else self.file + ("" if self.line is None else f":{self.line}") + ": "
         return where + self.message
+
+    def __str__(self) -> str:
+        """With the hint: a traceback of Python, a notebook and pytest show no more than this."""
+        return self.summary if not self.hint else f"{self.summary}\nhint: {self.hint}"
 
     def as_dict(self) -> dict[str, object]:
         return {"message": self.message, "hint": self.hint, "file": self.file, "line": self.line}

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from unwaver.meaning import block_key, leading_of
-from unwaver.types import Score
+from unwaver.types import Group, Score
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from unwaver.frames import Frame
 
 VERSION = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(Sequence[Score]):
+    """Scores, with `run` (how they came about) and `folder`. `answers` and `groups` are what was scored."""
+
     scores: list[Score]
     run: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
+    answers: pl.DataFrame | None = field(default=None, compare=False)
+    groups: Sequence[Group] = field(default=(), compare=False)
 
     @overload
     def __getitem__(self, index: int) -> Score: ...
@@ -71,19 +79,39 @@ class Result(Sequence[Score]):
             blocks.setdefault(block_key(s), []).append(s)
         yield from blocks.values()
 
-    def __str__(self) -> str:
-        from unwaver.console import captured
-        from unwaver.reports.terminal import print_result
+    def frame(self) -> Frame:
+        """One row for each score, as a Polars frame: result.frame().filter(pl.col("metric") == "tau")."""
+        from unwaver.frames import frame_of
 
-        return captured(lambda console: print_result(self, console))
+        first = ("model", "method", "suite", "task", "kind", "metric", "given", "value", "low", "high", "accuracy")
+        return frame_of(self.scores, Score, first)
+
+    def to_pandas(self) -> Any:
+        """`frame` as a frame of pandas."""
+        return self.frame().to_pandas()
+
+    def broken(self) -> Frame:
+        """Every answer of each broken group with its text, the worst group first, as a Polars frame."""
+        from unwaver.errors import UsageError
+        from unwaver.reports.in_python import broken_frame
+
+        if self.answers is None:
+            hint = "unwaver.run and unwaver.score return results that have them"
+            raise UsageError("this result has scores and no answers", hint=hint)
+        return broken_frame(self.answers, self.groups)
+
+    def __str__(self) -> str:
+        from unwaver.reports.in_python import as_text
+
+        return as_text(self)
+
+    def __repr__(self) -> str:
+        return str(self).rstrip() or "no scores"
 
     def _repr_html_(self) -> str:
-        from unwaver.reports.terminal import rows
+        from unwaver.reports.in_python import as_html
 
-        header, *body = rows(self)
-        cells = "".join(f"<th>{html.escape(c)}</th>" for c in header)
-        lines = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in r) + "</tr>" for r in body)
-        return f"<table><tr>{cells}</tr>{lines}</table>"
+        return as_html(self)
 
 
 def method_names(asked: Iterable[tuple[Hashable, str, str]]) -> dict[tuple[str, str], str]:

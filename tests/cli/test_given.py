@@ -121,7 +121,7 @@ def test_another_run_in_a_folder_is_told_by_its_settings(call: Call) -> None:
     with pytest.raises(UnwaverError, match="--limit 1 → 2; --shots 0 → 3") as e:
         call(*RUN, "--limit", "2", "--model-arg", "seed=4", "--shots", "3")
     assert "choose another --out" in str(e.value.hint)
-    with pytest.raises(UnwaverError, match=r"a different run: --model-arg seed=4 → seed=5$"):
+    with pytest.raises(UnwaverError, match=r"a different run: --model-arg seed=4 → seed=5\n"):
         call(*RUN, "--limit", "1", "--model-arg", "seed=5")
     many = ("--seed", "1", "--system", "x", "--shots", "1", "--replicates", "2")
     with pytest.raises(UnwaverError, match="and 3 more"):

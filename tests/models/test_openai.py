@@ -288,7 +288,7 @@ def test_a_server_that_refuses_from_the_start_ends_the_run_with_its_words(opened
     with Server(script=lambda *_: raw) as server:
         error = error_of(opened(server, retries=2), requests(count))
     again = f" (tried {tries} times)" if tries > 1 else ""
-    assert str(error) == f"{server.url} answered {status}: unsupported parameter{again}"
+    assert error.summary == f"{server.url} answered {status}: unsupported parameter{again}"
     assert len(server.bodies) == tries * min(count, PROBES)
     if status in (400, 422):
         assert "temperature=none" in error.hint
@@ -389,7 +389,7 @@ def error_of(model, asked=None):
 def test_what_cannot_pass_is_told_at_once(opened, raw, message, hint):
     with Server(script=lambda *_: raw) as server:
         error = error_of(opened(server))
-    assert str(error) == f"{server.url} {message}"
+    assert error.summary == f"{server.url} {message}"
     assert hint in error.hint
     assert len(server.bodies) == 1
 

@@ -127,6 +127,6 @@ def test_what_is_not_a_model_is_refused() -> None:
         with pytest.raises(UnwaverError, match="is not a model") as e:
             unwaver.run("sample/snli/semantic", odd)  # type: ignore[arg-type]
         assert "a function" in str(e.value.hint)
-    with pytest.raises(UnwaverError, match="a list of results was expected, not str") as e:
-        unwaver.run("sample/snli/semantic", lambda prompt: "yes")  # type: ignore[arg-type]
+    with pytest.raises(UnwaverError, match="does not say whether it takes one prompt or a list") as e:
+        unwaver.run("sample/snli/semantic", lambda prompt: "yes")
     assert "def answer(prompt: str) -> str" in str(e.value.hint)

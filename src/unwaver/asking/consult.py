@@ -52,5 +52,5 @@ def put(respondent: Respondent, asker: Asker, console: Console) -> Answers:
             with console.track(respondent.known_as, len(plan.requests)) as progress:
                 respondent.put(asker, progress=progress)
         except StoreFull as full:  # what there is can be scored
-            asker.spent.stopped = str(full)
+            asker.spent.stopped = full.summary
     return answers_of(plan.keys, asker.store)

@@ -109,7 +109,7 @@ def command(**options: Any) -> None:
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     out, force, dry_run = options.pop("out"), options.pop("force"), options.pop("dry_run")
     from unwaver.config import Config
-    from unwaver.engine.build_groups import build
+    from unwaver.engine.build_groups import build, check_output
 
     config = Config(
         suites=(str(options.pop("file")),),
@@ -120,33 +120,22 @@ def command(**options: Any) -> None:
         writer_args=pairs(options.pop("writer_args"), "--writer-arg"),
         **options,
     )
-    _check_output(config, out, force)
+    check_output(config, out, inputs_of("out", "store"), force)
     if dry_run:
         _dry_run(config, out, as_json, quiet)
         return
     built = build(config, out, console(quiet or as_json))
-    kinds: dict[str, int] = {}
-    for group in built.groups:
-        kinds[group.kind] = kinds.get(group.kind, 0) + 1
     if as_json:
         document = {
-            "groups": kinds,
+            "groups": built.kinds,
             "notes": built.notes,
             "certification": built.certification,
             "file": str(out),
         }
         print_json({"version": 1, "build": document})
         return
-    from unwaver.asking.audit import as_text
-
-    for kind, count in kinds.items():
-        click.echo(f"{kind:<22}{count:>8,} groups")
-    for line in dict.fromkeys(line for notes in built.notes.values() for line in notes):
-        if not quiet:
-            click.echo(line)
-    for found in built.certification:
-        click.echo(as_text(found))
-    click.echo(f"written: {out}")
+    for line in built.lines(notes=not quiet):
+        click.echo(line)
 
 
 def _dry_run(config: Config, out: Path, as_json: bool, quiet: bool) -> None:
@@ -160,24 +149,3 @@ def _dry_run(config: Config, out: Path, as_json: bool, quiet: bool) -> None:
     print_plan(plan, as_json)
     if not plan and not as_json:
         click.echo("No model is asked.")
-
-
-def _check_output(config: Config, out: Path, force: bool) -> None:
-    from unwaver.errors import UsageError
-    from unwaver.outputs import check_output
-    from unwaver.paths import is_stream
-
-    inputs = inputs_of("out", "store")
-    check_output(out, "groups", inputs=inputs, force=force)
-    asks = config.writer or config.judges or "paraphrase" in config.variants
-    if not asks:
-        return
-    if is_stream(out):
-        raise UsageError(
-            "--out must be a file: unwaver writes the audit and the answer store next to it",
-            hint="--out groups.jsonl",
-        )
-    store = Path(config.store) if config.store else out.with_suffix(".sqlite")
-    if store.resolve() == out.resolve():
-        raise UsageError("--out is also the path of the answer store", file=out, hint="use --out groups.jsonl")
-    check_output(out.parent / "audit.jsonl", "audit", inputs=inputs, force=force, option="audit.jsonl")

@@ -19,7 +19,7 @@ from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UnwaverError, UsageError
 
 if TYPE_CHECKING:
-    from unwaver.project.checking import Checked, Outcomes
+    from unwaver.project.checking import Outcomes
     from unwaver.project.file import Project
     from unwaver.project.remembered import State, Told
 
@@ -92,6 +92,7 @@ def command(
         raise click.exceptions.Exit(told.code)
     from unwaver.project.checking import check_project
     from unwaver.project.file import open_project
+    from unwaver.project.pages import write_pages
     from unwaver.project.remembered import listening, state_of
     from unwaver.project.said import lines
 
@@ -112,7 +113,7 @@ def command(
         with_texts=with_texts,
         allow_undecided=allow_undecided,
     )
-    reports = [] if no_report else [str(path) for each in outcomes.sources if (path := _report(each, quiet))]
+    reports = [] if no_report else [str(path) for path in write_pages(outcomes, console(quiet).track)]
     _write(outcomes, files, with_texts=not without_texts)
     if as_json:
         print_json(_document(outcomes, without_texts))
@@ -178,11 +179,7 @@ def overridden(project: Project, options: dict[str, Any]) -> Project:
     options = {**options, "map": options["label_map"]}
     texts = {"model_args": "--model-arg", "map": "--map"}
     chosen = {n: pairs(options[n], texts[n]) if n in texts else options[n] for n in named if n != "label_map"}
-    sources = tuple(
-        source if source.is_log else replace(source, settings={**source.settings, **chosen})
-        for source in project.sources
-    )
-    return replace(project, sources=sources)
+    return project.with_settings(chosen)
 
 
 def _go_to(folder: Path, quiet: bool) -> None:
@@ -220,22 +217,6 @@ def _write(outcomes: Outcomes, files: dict[str, Path], *, with_texts: bool) -> N
     if "markdown" in files:
         text = as_markdown(outcomes, with_texts=with_texts)
         (append if is_step_summary(files["markdown"]) else write_whole)(files["markdown"], text)
-
-
-def _report(checked: Checked, quiet: bool) -> Path | None:
-    """The page of a source, unless it is there already and nothing was asked since."""
-    from unwaver.cli.report_verb import REPORT, write_report
-    from unwaver.engine.runs import Outcome
-    from unwaver.reports.pictures import installed
-
-    if checked.place is None or not installed():
-        return None
-    page, scores = checked.place / REPORT, checked.place / "scores.json"
-    if page.exists() and scores.exists() and page.stat().st_mtime >= scores.stat().st_mtime:
-        return page
-    write_report(checked.place, Outcome(checked.result, checked.frame, checked.groups), quiet)
-    page.touch()  # the same page is not written again, and would stay older than the scores
-    return page
 
 
 # --- what is printed ----------------------------------------------------------------------------------------

@@ -140,34 +140,15 @@ def _print(outcome: GateOutcome) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from unwaver.reports.terminal import percent, print_rows
+    from unwaver.reports.terminal import print_rows
     from unwaver.text.shown import safe
-    from unwaver.verdicts.checks import Check, limits
 
-    checks = outcome.checks
     console = Console(highlight=False)
     for line in outcome.heading:
         console.print(Text(safe(line)), soft_wrap=True)
-    several = len({(c.model, c.method) for c in checks}) > 1
-    suites = {c.suite for c in checks if c.suite}
-
-    def about(check: Check) -> str:
-        return check.case.removeprefix(f"{check.suite}/") if len(suites) == 1 and check.suite else check.case
-
-    header = ["relation", "bar", "%", "limits", "acc.", "groups", "verdict"]
-    rows = [
-        [about(c), c.bar, percent(c.value), limits(c), percent(c.accuracy), f"{c.counted:,}", c.verdict]
-        for c in checks
-    ]
-    if several:
-        header.insert(1, "model")
-        for row, check in zip(rows, checks, strict=True):
-            row.insert(1, check.model)
-    print_rows([header, *rows], console)
-    for check in checks:
-        if check.verdict == "undecided" or check.value is None or check.missing:
-            name = f"{about(check)}{f' ({check.model})' if several else ''}"
-            console.print(Text(safe(f"{name}: {check.bar}: {check.reason}"), style="yellow"), soft_wrap=True)
+    print_rows(outcome.rows(), console)
+    for line in outcome.remarks():
+        console.print(Text(safe(line), style="yellow"), soft_wrap=True)
     style = {"pass": "green", "fail": "red", "undecided": "yellow"}[outcome.verdict]
     console.print(Text(outcome.verdict, style=f"bold {style}"))
     console.print(outcome.note, style="dim", markup=False)

@@ -85,5 +85,5 @@ def _counted_cases(suite_name: str, data_dir: Path | None) -> Iterator[dict[str,
             try:
                 line["groups"] = sum(1 for _ in suite.groups(task, kind))
             except DataError as e:
-                line["missing"] = e.message if e.line is None else str(e)
+                line["missing"] = e.message if e.line is None else e.summary
             yield line

@@ -144,7 +144,7 @@ def _fail(error: UnwaverError, code: int, as_json: bool) -> NoReturn:
         sys.stdout.flush()  # what a full disk did not take is still held
     except OSError:
         to_nowhere(sys.stdout.fileno())
-    print(f"unwaver: {safe(str(error))}", file=sys.stderr)
+    print(f"unwaver: {safe(error.summary)}", file=sys.stderr)
     if error.hint:
         print(f"         {safe(error.hint)}", file=sys.stderr)
     sys.exit(code)

@@ -128,13 +128,13 @@ def _report(outcome: Outcome, quiet: bool) -> None:
     if not installed():
         line = f"No report was written. For one: pip install 'unwaver[{EXTRA}]', then unwaver report {place}"
     else:
-        from unwaver.cli.report_verb import write_report
+        from unwaver.reports.written import write_page_of_run
 
         assert place is not None
         try:
-            line = f"Report: {write_report(place, outcome, quiet)}"
+            line = f"Report: {write_page_of_run(place, outcome, console(quiet).track)}"
         except UnwaverError as e:
-            click.echo(f"The report was not written: {e}", err=True)
+            click.echo(f"The report was not written: {e.summary}", err=True)
             return
     if not quiet:
         click.echo(line)

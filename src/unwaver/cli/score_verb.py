@@ -112,4 +112,4 @@ def _write(result: Result, place: Path) -> None:
     try:
         folder.write_scores(place, result.document())
     except UnwaverError as e:  # a full disk, a read-only archive: they can still be shown
-        click.echo(f"scores.json was not written: {e}", err=True)
+        click.echo(f"scores.json was not written: {e.summary}", err=True)

@@ -44,7 +44,7 @@ def ask(prepared: Prepared, asker: Asker) -> Asked:
         else:
             rounds.all()
     except StoreFull as error:
-        full, asker.spent.stopped = error, str(error)
+        full, asker.spent.stopped = error, error.summary
     return Asked(rounds.groups, rounds.unfinished, full)
 
 

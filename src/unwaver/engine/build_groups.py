@@ -3,7 +3,8 @@ but no model under test."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,15 +33,39 @@ from unwaver.types import Group
 from unwaver.variants.certifiers import SELF, certifiers_for
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Built:
-    """`kept` are the ids of the variants that count, by group; `tasks` are those that are not built in."""
+    """`kept` are the ids of the variants that count, by group; `tasks` are those that are not built in; `path` is
+    the file with the groups, which unwaver.run takes."""
 
     groups: Sequence[Group]
     notes: Mapping[str, list[str]]
     certification: list[dict[str, Any]]
     kept: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tasks: Mapping[str, Task] = field(default_factory=dict)
+    path: Path | None = None
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many groups there are of each kind."""
+        return dict(Counter(group.kind for group in self.groups))
+
+    def lines(self, notes: bool = True) -> list[str]:
+        """What `unwaver build` prints."""
+        from unwaver.asking.audit import as_text
+
+        said = dict.fromkeys(line for told in self.notes.values() for line in told) if notes else {}
+        return [
+            *(f"{kind:<22}{count:>8,} groups" for kind, count in self.kinds.items()),
+            *said,
+            *map(as_text, self.certification),
+            f"written: {self.path}",
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
 
 
 def build(config: Config, out: Path, console: Console | None = None) -> Built:
@@ -61,7 +86,7 @@ def build(config: Config, out: Path, console: Console | None = None) -> Built:
     if certified:
         folder.write_audit(out.parent, records)
     folder.write_whole(out, folder.groups_text(groups, prepared.renderer.own_tasks))
-    return Built(groups, prepared.chosen.selection.notes, summaries, kept, prepared.renderer.own_tasks)
+    return Built(groups, prepared.chosen.selection.notes, summaries, kept, prepared.renderer.own_tasks, out)
 
 
 def _kept(group: Group, read: Read) -> list[str]:
@@ -120,3 +145,24 @@ def _ask(prepared: Prepared, store: Store) -> Asked:
         hint = f"answers so far are saved: run the same command {again} to continue"
         raise Stopped(f"unwaver stopped before all candidates were certified: {asker.spent.stopped}", hint=hint)
     return asked
+
+
+def check_output(config: Config, out: Path, inputs: Iterable[Path], force: bool) -> None:
+    """An error unless the groups, their audit and the store of answers may be written there."""
+    from unwaver import outputs
+    from unwaver.paths import is_stream
+
+    given = list(inputs)
+    outputs.check_output(out, "groups", inputs=given, force=force)
+    asks = config.writer or config.judges or "paraphrase" in config.variants
+    if not asks:
+        return
+    if is_stream(out):
+        raise UsageError(
+            "--out must be a file: unwaver writes the audit and the answer store next to it",
+            hint="--out groups.jsonl",
+        )
+    store = Path(config.store) if config.store else out.with_suffix(".sqlite")
+    if store.resolve() == out.resolve():
+        raise UsageError("--out is also the path of the answer store", file=out, hint="use --out groups.jsonl")
+    outputs.check_output(out.parent / "audit.jsonl", "audit", inputs=given, force=force, option="audit.jsonl")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -71,7 +72,8 @@ class Loaded:
 
         if self.config is not None:
             unreadable, seed = unreadable or self.config.unreadable, self.config.seed
-        return Result(score_frame(self.frame, unreadable=unreadable or "violate", seed=seed), self.run, self.place)
+        scores = score_frame(self.frame, unreadable=unreadable or "violate", seed=seed)
+        return Result(scores, self.run, self.place, self.frame, self.groups)
 
 
 def score(
@@ -90,10 +92,10 @@ def score(
     """Score existing answers: score("runs/first"), score(frame), score("samples_gsm8k.jsonl").
 
     `answers` is a run folder; a table in memory (a Polars or pandas frame, columns or rows, with group, kind,
-    role, label and, if known, gold); or paths of tables or of other tools' logs. `log_options` are the fields of
-    `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" scores answers that
-    stopped at the token limit like any others. domain={"mnli": "in", "snli": "out"} averages fooling rates in and
-    out of domain; `theta` are the θ of C_S@θ.
+    role, label and, if known, gold); paths of tables or of other tools' logs; or a result. `log_options` are the
+    fields of `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" scores answers
+    that stopped at the token limit like any others. domain={"mnli": "in", "snli": "out"} averages fooling rates in
+    and out of domain; `theta` are the θ of C_S@θ.
     """
     from unwaver.engine.answer_options import check_answer_options
 
@@ -122,10 +124,14 @@ def load(
     domain: Mapping[str, str] | None = None,
     **log_options: Any,
 ) -> Loaded:
-    """The answers of a run folder, of tables or logs, or of a table in memory."""
+    """The answers of a run folder, of tables or logs, of a table in memory, or of a result."""
     from unwaver.answers.given import complete
-    from unwaver.logs import options_from, read_logs
+    from unwaver.logs import LogOptions, options_from, read_logs
 
+    if isinstance(answers, Result):
+        if not (cut or review or agree or domain) and options_from(log_options) == LogOptions():
+            return _of_result(answers)
+        answers = _folder_of(answers)
     options = options_from(log_options)
     notes: dict[str, list[str]] = {}
     if paths := _paths(answers):
@@ -152,6 +158,32 @@ def load(
         frame = with_domains(frame, domain)
     found = Loaded([frame], run={"versions": folder.versions(), **kept, **({"notes": notes} if notes else {})})
     return _with_test(found, options.test, paths)
+
+
+def _of_result(result: Result) -> Loaded:
+    """The answers that a result was computed from: its folder may hold others by now."""
+    if result.answers is None:
+        return load(_folder_of(result))
+    frames = result.answers.partition_by("model", maintain_order=True)
+    run = dict(result.run)
+    if "config" not in run:
+        return Loaded(frames, result.groups, run, None, result.folder)
+    run["config"] = json.loads(json.dumps(run["config"], default=str))  # as run.json holds it: lists, no tuples
+    return Loaded(frames, result.groups, run, config_from(run, Path(folder.RUN)), result.folder)
+
+
+def _folder_of(result: Result) -> Path:
+    if result.folder is None:
+        hint = "give the run folder, or the table or log that was scored"
+        raise UsageError("this result is not a run that was saved, so its answers cannot be read", hint=hint)
+    return result.folder
+
+
+def name_of(answers: Any) -> str:
+    """How a person knows answers that are given in Python: by their path, if they have one."""
+    if isinstance(answers, Result):
+        return "result" if answers.folder is None else str(answers.folder)
+    return str(answers) if isinstance(answers, str | Path) else "table"
 
 
 def _with_test(found: Loaded, test: Any, paths: Sequence[Path]) -> Loaded:

@@ -134,7 +134,7 @@ class Recording:
         try:
             write()
         except StoreFull as full:
-            self._spent.stopped = self._spent.stopped or str(full)
+            self._spent.stopped = self._spent.stopped or full.summary
 
 
 def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | None) -> dict[str, Any]:

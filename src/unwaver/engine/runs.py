@@ -1,4 +1,4 @@
-"""A run in three steps: prepare, ask, score. Start reading at `go`; `run` is the public function around it."""
+"""A run in three steps: prepare, ask, score. Start reading at `go`."""
 
 from __future__ import annotations
 
@@ -39,20 +39,6 @@ class Outcome:
     result: Result
     frame: pl.DataFrame
     groups: Sequence[Group]
-
-
-def run(suites: Any, model: str | Model | Sequence[str | Model], **options: Any) -> Result:
-    """Ask models about suites and score the answers: run("sample", "fake/random", limit=5).
-
-    `suites` are names or paths, or a table in memory: a frame of Polars or pandas, an Arrow table, a Dataset, or
-    rows. A model is "provider/name", a function, or an object with the methods of unwaver.Model. Options are the
-    fields of `Config`; `model_args` are those of the model.
-    """
-    from unwaver.engine.given_in_python import as_models, as_suites
-
-    names, models = as_suites(suites), as_models(model)
-    config = Config(names, tuple(m if isinstance(m, str) else m.name for m in models), **options)
-    return go(config, models=models).result
 
 
 def go(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Outcome:
@@ -113,13 +99,14 @@ def _score(
     evidence: Evidence, table: Rated, record: Mapping[str, Any], place: Path, recording: Recording
 ) -> Outcome:
     """Compute the scores and write them. If the disk is full, return them all the same."""
-    result = Result(scored(table.frame, evidence.config), shown_record(record, evidence.config, place), place)
+    run = shown_record(record, evidence.config, place)
+    result = Result(scored(table.frame, evidence.config), run, place, table.frame, evidence.groups)
     if recording.has_begun:
         try:
             folder.write_run(place, record)
             folder.write_scores(place, result.document())
         except StoreFull as full:
-            record["spent"]["stopped"] = record["spent"]["stopped"] or str(full)
+            record["spent"]["stopped"] = record["spent"]["stopped"] or full.summary
     return Outcome(result, table.frame, evidence.groups)
 
 

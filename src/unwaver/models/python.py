@@ -5,6 +5,9 @@
 
 Each dict has `id, task, segments, prompt, choices, replicate`. Each result is a label or a text, or a dict with
 `label` (name or number) or `text`, and if there are any `probs`, one for each choice; None is a failed call.
+
+A function of one prompt, `def answer(prompt: str) -> str`, and `async` functions of either kind are models, too:
+see unwaver.models.functions.
 """
 
 from __future__ import annotations
@@ -12,8 +15,11 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +28,47 @@ from unwaver.errors import ModelError, UsageError, near
 from unwaver.models.predictions import log_probabilities
 from unwaver.types import Answer, Batch, Request
 
-Function = Callable[[list[dict[str, Any]]], Any]
+CONCURRENCY = 8  # calls of an asynchronous function at a time
+SOON = 1.0  # seconds after which answers of single calls are handed on
 
 
 class PythonModel:
     method = "python"
     reads = ("segments", "prompt", "choices")
 
-    def __init__(self, name: str, function: Function, identity: str, batch: int, deterministic: bool = False):
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        identity: str,
+        batch: int = 64,
+        deterministic: bool = False,
+        *,
+        per_item: bool = False,
+        concurrency: int = CONCURRENCY,
+        advice: str = "",
+    ):
         self.name = name
         self.identity = identity
         self.settings: Mapping[str, object] = {}
         self.deterministic = deterministic
         self._function = function
         self._batch = batch
+        self._per_item = per_item
+        self._concurrency = concurrency
+        self._advice = advice  # where nothing says what the function takes
+        if per_item and is_async(function):
+            self.concurrency = concurrency
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        if not self._per_item:
+            yield from self._in_batches(requests)
+        elif is_async(self._function):
+            yield from self._at_once(requests)
+        else:
+            yield from self._one_by_one(requests)
+
+    def _in_batches(self, requests: Sequence[Request]) -> Iterator[Batch]:
         for start in range(0, len(requests), self._batch):
             part = requests[start : start + self._batch]
             results = self._call([_as_dict(r) for r in part])
@@ -51,24 +82,52 @@ class PythonModel:
                 for i, (result, request) in enumerate(zip(results, part, strict=True))
             ]
 
+    def _one_by_one(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        """Handed on in batches, but soon: every batch is written to the disk."""
+        done: Batch = []
+        began = time.monotonic()
+        for index, request in enumerate(requests):
+            try:
+                result = _waited(self._function(request.prompt))
+            except (Exception, SystemExit) as e:
+                raise self._failed(e, 1) from e
+            done.append((index, self._answer(result, request)))
+            if len(done) == self._batch or time.monotonic() - began >= SOON:
+                yield done
+                done, began = [], time.monotonic()
+        if done:
+            yield done
+
+    def _at_once(self, requests: Sequence[Request]) -> Iterator[Batch]:
+        from unwaver.models.event_loop import as_completed
+
+        arriving = as_completed(lambda i: self._function(requests[i].prompt), len(requests), self._concurrency)
+        with closing(arriving):
+            for index, result, error in arriving:
+                if error is not None:
+                    raise self._failed(error, 1) from error
+                yield [(index, self._answer(result, requests[index]))]
+
     def close(self) -> None:
         pass
 
     def _call(self, asked: list[dict[str, Any]]) -> list[Any]:
         try:
-            results = self._function(asked)
+            results = _waited(self._function(asked))
             if isinstance(results, str | bytes | Mapping) or results is None:
                 raise TypeError(f"a list of results was expected, not {type(results).__name__}")
             return list(results)
-        except MemoryError as e:
-            hint = "smaller batches need less: --model-arg batch=8; or --limit"
-            raise ModelError(f"{self.name} ran out of memory with {len(asked)} requests: {e}", hint=hint) from e
         except (Exception, SystemExit) as e:
-            hint = _where(e) or (
-                "it must return a list, one result for each request; a function of one prompt is annotated: "
-                "def answer(prompt: str) -> str"
-            )
-            raise ModelError(f"{self.name} failed: {type(e).__name__}: {e}"[:500], hint=hint) from e
+            raise self._failed(e, len(asked)) from e
+
+    def _failed(self, error: BaseException, requests: int) -> ModelError:
+        if isinstance(error, MemoryError):
+            hint = "smaller batches need less: --model-arg batch=8; or --limit"
+            return ModelError(f"{self.name} ran out of memory with {requests} requests: {error}", hint=hint)
+        place = _where(error) or ("" if self._per_item else "it must return a list, one result for each request")
+        hint = "; ".join(part for part in (place, self._advice) if part)
+        told = f"{self.name} failed: {type(error).__name__}: {error}".partition("\nhint: ")[0]
+        return ModelError(told[:500], hint=hint or None)
 
     def _answer(self, result: object, request: Request) -> Answer:
         if result is None:
@@ -85,8 +144,17 @@ class PythonModel:
             raise ModelError(f"{self.name}, item {asked!r}: {e}", hint=hint) from None
 
 
-def open_model(name: str, *, batch: int = 64, cache: bool = True, deterministic: bool = False) -> PythonModel:
-    """The function `module:function`, called with at most `batch` requests at a time.
+def open_model(
+    name: str,
+    *,
+    batch: int = 64,
+    cache: bool = True,
+    deterministic: bool = False,
+    per_item: bool | None = None,
+    concurrency: int = CONCURRENCY,
+) -> PythonModel:
+    """The function `module:function`, called with at most `batch` requests at a time; with one prompt at a time if
+    it is annotated so, or with `per_item`. Of an asynchronous one, at most `concurrency` calls run at once.
 
     `deterministic` declares that it always gives the same result for the same request: replicates are then one
     call, counted for each of them.
@@ -95,8 +163,9 @@ def open_model(name: str, *, batch: int = 64, cache: bool = True, deterministic:
     file and of the module; what those import is not part of it. Where there is no source, or with
     cache=False, the identity is "": the caller must store no answers.
     """
-    if batch < 1:
-        raise UsageError(f"batch must be at least 1, found {batch}")
+    from unwaver.models.functions import BOTH_WAYS, takes_one
+
+    check_sizes(batch, concurrency)
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
         raise UsageError(f"{name!r} names no function", hint="python/module:function")
@@ -108,33 +177,29 @@ def open_model(name: str, *, batch: int = 64, cache: bool = True, deterministic:
         function = getattr(function, part)
     if not callable(function):
         raise ModelError(f"{name} is no function but {type(function).__name__}", hint="python/module:function")
-    if inspect.iscoroutinefunction(function):
-        raise ModelError(f"{name} is asynchronous", hint="wrap it: asyncio.run inside a plain function")
     identity = _identity(name, module, function) if cache else ""
-    return PythonModel(name, _of_requests(function), identity, batch, deterministic)
+    each = takes_one(function) if per_item is None else per_item
+    more: dict[str, Any] = {"concurrency": concurrency, "advice": "" if each is not None else BOTH_WAYS}
+    return PythonModel(name, function, identity, batch, deterministic, per_item=bool(each), **more)
 
 
-def from_function(model: object) -> PythonModel:
-    """A function as a model: of one prompt where its first parameter is annotated as str, else of a list of
-    requests. Its answers are never taken from an earlier run, since nothing tells whether the function changed."""
-    if not callable(model):
-        hint = 'give "provider/name", a function, or an object with the attributes of unwaver.Model'
-        raise UsageError(f"{model!r:.60} is not a model", hint=hint)
-    name = getattr(model, "__name__", type(model).__name__)
-    if inspect.iscoroutinefunction(model):
-        raise ModelError(f"{name} is asynchronous", hint="wrap it: asyncio.run inside a plain function")
-    return PythonModel(name, _of_requests(model), "", 64)
+def check_sizes(batch: int, concurrency: int) -> None:
+    for name, value in (("batch", batch), ("concurrency", concurrency)):
+        if value < 1:
+            raise UsageError(f"{name} must be at least 1, found {value}", hint="leave it out")
 
 
-def _of_requests(function: Callable[..., Any]) -> Function:
-    """A function of one prompt (its first parameter is annotated as str) as one of a list of requests."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # of a built-in
-        return function
-    if not parameters or parameters[0].annotation not in (str, "str"):
-        return function
-    return lambda requests: [function(request["prompt"]) for request in requests]
+def is_async(function: Any) -> bool:
+    """Also of a partial, a method, and an object with `async def __call__`."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _waited(result: Any) -> Any:
+    if not inspect.isawaitable(result):
+        return result
+    from unwaver.models.event_loop import wait_for
+
+    return wait_for(result)
 
 
 def _import(name: str) -> Any:
@@ -163,12 +228,15 @@ def _public(owner: object) -> list[str]:
     return [n for n in dir(owner) if not n.startswith("_")]
 
 
+_NOT_THEIRS = ("importlib", f"{os.sep}asyncio{os.sep}", f"{os.sep}concurrent{os.sep}futures")
+
+
 def _where(error: BaseException) -> str | None:
     """The last place in the user's own code: "raised in classify.py:12"."""
     trace, place = error.__traceback__, None
     while trace is not None:
         file = Path(trace.tb_frame.f_code.co_filename)
-        if file != Path(__file__) and "importlib" not in str(file):
+        if file.parent != Path(__file__).parent and not any(name in str(file) for name in _NOT_THEIRS):
             place = f"raised in {file.name}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place

@@ -42,7 +42,7 @@ class Checked:
     place: Path | None  # the run folder; a log has none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcomes:
     """All sources of a project, and the verdict on them."""
 
@@ -65,6 +65,26 @@ class Outcomes:
     @property
     def is_complete(self) -> bool:
         return all(c.result.is_complete and not _stopped(c.result) for c in self.sources)
+
+    def __bool__(self) -> bool:
+        return self.is_met and self.is_complete
+
+    def __str__(self) -> str:
+        from unwaver.project.said import lines
+
+        return "\n".join(f"{word:<10}{text}" for word, text in lines(self))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from unwaver import displayed
+        from unwaver.project.said import lines
+
+        (word, text), *rest = lines(self)
+        level = {"pass": "good", "accepted": "good", "fail": "bad"}.get(word, "fair")
+        return displayed.framed(
+            displayed.headline(f"{word}: {text}", level), displayed.verdicts(("", *line, "") for line in rest)
+        )
 
     @property
     def how_to_complete(self) -> str:

@@ -74,7 +74,7 @@ def look_at(spec: str) -> Iterator[Finding]:
         model, options = named(spec)
         find_model(spec)
     except UnwaverError as e:
-        yield Finding(spec, "failed", str(e), e.hint or "")
+        yield Finding(spec, "failed", e.summary, e.hint or "")
         return
     if model.startswith("openai/"):
         yield _key(spec, options.get("key_env", "OPENAI_API_KEY"), "base_url" in options)
@@ -95,7 +95,7 @@ def _asked(spec: str) -> Finding:
             request = Request("question", (QUESTION,), QUESTION, (), (), limit=None)
             answer = next(iter(batch[0][1] for batch in model.answer([request]) if batch), None)
     except UnwaverError as e:
-        return Finding(spec, "failed", str(e), e.hint or "")
+        return Finding(spec, "failed", e.summary, e.hint or "")
     if answer is None or answer.error:
         return Finding(spec, "failed", f"no answer: {answer.error if answer else 'nothing came back'}")
     text = safe(" ".join((answer.text or "").split()))

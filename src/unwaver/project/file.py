@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,14 @@ class Project:
     @property
     def folder(self) -> Path:
         return self.path.parent
+
+    def with_settings(self, chosen: Mapping[str, Any]) -> Project:
+        """The project with these settings in place of what the file says; logs are not asked."""
+        sources = tuple(
+            source if source.is_log else replace(source, settings={**source.settings, **chosen})
+            for source in self.sources
+        )
+        return replace(self, sources=sources)
 
 
 def open_project() -> Project:

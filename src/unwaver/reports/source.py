@@ -51,6 +51,16 @@ def source_of(name: str, frame: pl.DataFrame, result: Result, groups: Iterable[G
     return Source(name, frame, result, {group.id: group for group in groups})
 
 
+def source_of_result(result: Result) -> Source:
+    """The source of a result that Python has, from the answers that it was computed from."""
+    from unwaver.engine.load import load, name_of
+
+    if result.answers is None:
+        found = load(result)
+        return source_of(name_of(result), found.frame, result, found.groups)
+    return source_of(name_of(result), result.answers, result, result.groups)
+
+
 def _of_folder(place: Path, cut: CutMode | None) -> Source:
     from unwaver.engine.load import load_run
 

@@ -51,7 +51,7 @@ def installed(name: str, place: str) -> Task:
     try:
         tasks = _checked(_as_toml(found), None) if isinstance(found, Mapping) else read_tasks(Path(found))
     except DataError as e:
-        raise registry.broken("tasks", name, f"cannot be read: {e}") from e
+        raise registry.broken("tasks", name, f"cannot be read: {e.summary}") from e
     if name not in tasks:
         raise registry.broken("tasks", name, f"has no table [{name}]: found {', '.join(tasks) or 'none'}")
     return tasks[name]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from unwaver.bars import Decision
-from unwaver.text.shown import percent
+from unwaver.text.shown import percent, safe
 from unwaver.verdicts.differing import Difference, heading
 
 
@@ -58,10 +58,10 @@ class Check:
     def __str__(self) -> str:
         counts = f"{self.counted:,} of {self.groups:,} groups, accuracy {percent(self.accuracy)} %"
         about = f"{self.verdict}: {self.case} · {self.model}: {self.bar}"
-        return f"{about}: {shown_value(self)}; {self.reason} ({counts})"
+        return safe(f"{about}: {shown_value(self)}; {self.reason} ({counts})")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GateOutcome:
     """All checks of a gate. It is true if the bars are met: `assert unwaver.gate("runs/new", ["tau<=0.10"])`."""
 
@@ -83,6 +83,47 @@ class GateOutcome:
 
     def __str__(self) -> str:
         return "\n".join([self.verdict, *map(str, self.checks)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from unwaver import displayed
+
+        level = {"pass": "good", "fail": "bad", "undecided": "fair"}[self.verdict]
+        left = ("relation", "model", "bar", "verdict")
+        parts = [displayed.headline(self.verdict, level), *(displayed.soft(safe(line)) for line in self.heading)]
+        parts += [displayed.table([[safe(cell) for cell in row] for row in self.rows()], left)]
+        parts += [displayed.notes([safe(line) for line in self.remarks()]), displayed.soft(self.note)]
+        return displayed.framed(*parts)
+
+    def rows(self) -> list[list[str]]:
+        """The checks as a table, header first; models only if there are several."""
+        header = ["relation", "bar", "%", "limits", "acc.", "groups", "verdict"]
+        body = [
+            [self._about(c), c.bar, percent(c.value), limits(c), percent(c.accuracy), f"{c.counted:,}", c.verdict]
+            for c in self.checks
+        ]
+        if self._has_models:
+            header.insert(1, "model")
+            for row, check in zip(body, self.checks, strict=True):
+                row.insert(1, check.model)
+        return [header, *body]
+
+    def remarks(self) -> list[str]:
+        """Why a check is not decided, or what it lacks."""
+        return [
+            f"{self._about(c)}{f' ({c.model})' if self._has_models else ''}: {c.bar}: {c.reason}"
+            for c in self.checks
+            if c.verdict == "undecided" or c.value is None or c.missing
+        ]
+
+    @property
+    def _has_models(self) -> bool:
+        return len({(c.model, c.method) for c in self.checks}) > 1
+
+    def _about(self, check: Check) -> str:
+        suites = {c.suite for c in self.checks if c.suite}
+        return check.case.removeprefix(f"{check.suite}/") if len(suites) == 1 and check.suite else check.case
 
     @property
     def note(self) -> str:

@@ -20,7 +20,6 @@ from unwaver.meaning import leading_of
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.missing import in_words, what_to_do
 from unwaver.metrics.score import Measured, accuracy_of, measured, partition
-from unwaver.result import Result
 from unwaver.stats import FEWEST as FEWEST_UNITS
 from unwaver.stats.paired import difference
 from unwaver.verdicts.checks import Check, GateOutcome
@@ -35,10 +34,10 @@ ESTIMATED = ("bootstrap", "item bootstrap", "t")
 
 
 def gate(
-    run: str | Path | Result,
+    run: Any,
     bars: Given | Sequence[Given],
     *,
-    baseline: str | Path | Result | None = None,
+    baseline: Any = None,
     alpha: float | None = None,
     allow_undecided: bool = False,
     common: bool = False,
@@ -48,20 +47,20 @@ def gate(
 ) -> GateOutcome:
     """Does a run meet its bars? gate("runs/new", ["tau<=0.10", "accuracy>=0.80"]).verdict -> "pass"
 
-    `run` and `baseline` are a run folder, a table or a log, or the result of unwaver.run. `bars` is a list of
-    texts or Bar objects, or the path of a bars file. Other options are those of unwaver.score.
+    `run` and `baseline` are a run folder, a table or a log, or the result of unwaver.run or unwaver.score. `bars`
+    is a list of texts or Bar objects, or the path of a bars file. Other options are those of unwaver.score.
     """
     from unwaver.engine.answer_options import check_answer_options
 
     placed, of_file = bars_from(bars)
-    check_answer_options([_path(each) for each in (run, baseline) if each is not None], **options)
+    check_answer_options([Path(each) for each in (run, baseline) if isinstance(each, str | Path)], **options)
     if common and baseline is None:
         raise UsageError(
             "--common has no effect without --baseline", hint="leave --common out, or add --baseline RUN"
         )
     level = alpha if alpha is not None else ALPHA if of_file is None else of_file
-    sides = sides_of(_path(run), **options)
-    others = [] if baseline is None else sides_of(_path(baseline), **options)
+    sides = sides_of(run, **options)
+    others = [] if baseline is None else sides_of(baseline, **options)
     checks = checks_of(
         sides,
         placed,
@@ -74,15 +73,6 @@ def gate(
     differs = [d for side in sides if others for d in what_differs(_baseline_of(side, others), side)]
     once = [d for n, d in enumerate(differs) if d not in differs[:n]]
     return GateOutcome(tuple(checks), level, allow_undecided, tuple(once))
-
-
-def _path(run: str | Path | Result) -> Path:
-    if isinstance(run, str | Path):
-        return Path(run)
-    if not isinstance(run, Result) or run.folder is None:
-        hint = "give a run folder, or the table or log that was scored"
-        raise UsageError("a gate needs the answers, and this is not a run that was saved", hint=hint)
-    return run.folder
 
 
 def checks_of(

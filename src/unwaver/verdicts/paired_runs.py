@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from unwaver.asking.failures import Reason, from_records
-from unwaver.engine.load import load
+from unwaver.engine.load import load, name_of
 from unwaver.errors import DataError, UsageError, near
 from unwaver.groups import BASE, is_plain
 from unwaver.meaning import leading_of
@@ -105,9 +104,9 @@ def what_differs(first: Side, second: Side) -> list[Difference]:
     return differing(first.asked, second.asked, same_model=first.model == second.model)
 
 
-def sides_of(path: Path, unreadable: Unreadable | None = None, **options: Any) -> list[Side]:
-    """The models of a run folder, a table or a log; options are those of unwaver.score."""
-    found = load(path, **options)
+def sides_of(answers: Any, unreadable: Unreadable | None = None, **options: Any) -> list[Side]:
+    """The models of a run folder, a table, a log or a result; options are those of unwaver.score."""
+    found = load(answers, **options)
     groups: dict[str, Group] = {}
     settings: dict[str, Any] = {}
     reading: Unreadable = unreadable or "violate"
@@ -124,7 +123,7 @@ def sides_of(path: Path, unreadable: Unreadable | None = None, **options: Any) -
     parts = found.frame.partition_by(["model", "method"], maintain_order=True)
     return [
         Side(
-            *(str(path), name, method, part, settings, groups, reading, _failures(reasons, name)),
+            *(name_of(answers), name, method, part, settings, groups, reading, _failures(reasons, name)),
             asked=asked_how(found.run, name, method) if found.config is not None else {},
         )
         for part in parts

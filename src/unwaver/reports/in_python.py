@@ -1,0 +1,116 @@
+"""Results as Python shows them: as text, as HTML in a notebook, and their broken groups as a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from unwaver import displayed
+from unwaver.console import captured
+from unwaver.frames import Frame
+from unwaver.reports.remarks import remarks
+from unwaver.reports.terminal import LEFT, print_result, rows, tables
+from unwaver.reports.verdict import Verdict, headline, verdicts
+from unwaver.result import Result
+from unwaver.text.shown import safe
+
+if TYPE_CHECKING:
+    from unwaver.types import Group
+
+MOST_VERDICTS = 5
+ANSWERS: dict[str, Any] = {
+    "group": pl.String,
+    "role": pl.String,
+    "text": pl.String,
+    "answer": pl.String,
+    "right": pl.Boolean,
+    "gold": pl.List(pl.String),
+    "replicate": pl.Int64,
+    "status": pl.String,
+    "suite": pl.String,
+    "task": pl.String,
+    "kind": pl.String,
+    "model": pl.String,
+    "broken": pl.Float64,
+}
+
+
+def as_text(result: Result) -> str:
+    return captured(lambda console: print_result(result, console))
+
+
+def as_html(result: Result) -> str:
+    """The verdict, a table for each suite and model, and the notes."""
+    found = verdicts(result)
+    parts = [displayed.headline(headline(found), found[0].level if found else "")] if result.scores else []
+    parts.append(displayed.verdicts(map(_verdict, found[:MOST_VERDICTS])))
+    if len(found) > MOST_VERDICTS:
+        parts.append(displayed.soft(f"and {len(found) - MOST_VERDICTS} more"))
+    for title, part in tables(result):
+        parts += [displayed.title(safe(title)), displayed.table(rows(part), LEFT)]
+    parts.append(displayed.notes([safe(line) for line in remarks(result)]))
+    if stopped := (result.run.get("spent") or {}).get("stopped"):
+        parts.append(displayed.notes([safe(f"Stopped early: {stopped}.")]))
+    if result.folder is not None:
+        parts.append(displayed.soft(safe(f"Run folder: {result.folder}")))
+    return displayed.framed(*parts)
+
+
+def _verdict(v: Verdict) -> tuple[str, str, str, str]:
+    several = f" ({v.score.model})" if v.score.model else ""
+    return v.level, safe(f"{v.subject}{several}"), safe(v.said), safe(v.basis)
+
+
+def broken_frame(frame: pl.DataFrame, groups: Iterable[Group]) -> Frame:
+    """Every answer of each broken group, with its text, the worst group first."""
+    found = answers_frame(frame, groups)
+    return Frame(found.filter(pl.col("broken") > 0))
+
+
+def answers_frame(frame: pl.DataFrame, groups: Iterable[Group]) -> Frame:
+    """Every answer with its text, and the share of its group that is `broken`, the worst group first."""
+    from unwaver.metrics.broken import worst_first
+
+    texts = {item.id: texts_of(item.fields) for group in groups for item in group.items}
+    keys = ["suite", "task", "kind", "model", "method", "group"]
+    worst = worst_first(frame).with_row_index("place")
+    found = frame.filter(pl.col("role") != "test").join(worst, on=keys, how="left", maintain_order="left")
+    found = found.sort("place", maintain_order=True, nulls_last=True)
+    rows = [_answer(row, texts) for row in found.iter_rows(named=True)]
+    return Frame(pl.DataFrame(rows, schema=ANSWERS))
+
+
+def texts_of(fields: Mapping[str, str]) -> str:
+    return " / ".join(fields.values())
+
+
+def _answer(row: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    label, gold, judged = row["label"], row["gold"], row["right"]
+    right = None if not gold or label is None else label in gold
+    own = {
+        "text": texts.get(row["item"]) or row.get("text") or row["item"],
+        "answer": label if label is not None else row.get("said"),
+        "right": right if judged is None else judged == 1,
+    }
+    return {name: own.get(name, row.get(name)) for name in ANSWERS}
+
+
+def broken_lines(found: pl.DataFrame, limit: int, width: int = 90) -> list[str]:
+    """The first broken groups of `broken_frame`: texts and answers, cut."""
+    lines: list[str] = []
+    parts = found.partition_by(["suite", "task", "kind", "model", "group"], maintain_order=True)
+    for part in parts[:limit]:
+        lines.append(safe(f"{part['kind'][0]} · {part['group'][0]}"))
+        for row in part.iter_rows(named=True):
+            said = row["answer"] if row["answer"] is not None else row["status"].replace("_", " ")
+            lines.append(f"  {_cut(row['text'], width)}  →  {_cut(said, width)}")
+    if len(parts) > limit:
+        lines.append(f"and {len(parts) - limit:,} more broken groups: result.broken() has all of them")
+    return lines
+
+
+def _cut(text: str, width: int) -> str:
+    plain = " ".join(safe(text).split())
+    return plain if len(plain) <= width else f"{plain[: width - 1].rstrip()}…"
