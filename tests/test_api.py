@@ -162,6 +162,7 @@ def test_a_result_keeps_its_answers_when_the_folder_has_others() -> None:
     assert first.broken()["group"].n_unique() == 20
     compared = unwaver.compare(first, second)
     assert (len(compared.fixed), len(compared.broken)) == (20, 0)
+    assert "torn (same, run 2) against torn (same, run 1)" in str(compared)
     assert unwaver.gate(first, "tau<=0.1").verdict == "fail"
 
 

@@ -287,6 +287,16 @@ for name in unwaver.__all__:
     assert name[0].isupper() or name.startswith("_") or callable(value), (name, value)
 result = unwaver.run("sample/snli", "fake/constant", limit=2, out="run")
 assert unwaver.score(result.folder).find("tau", kind="semantic").groups == 2
+assert len(unwaver.show("run", everything=True)) == 8
+assert unwaver.report("run", format="csv").text
+assert unwaver.compare(result, result).rows
+assert unwaver.gate("run", "tau<=0.1").checks
+rows = [{"premise": "A man walks.", "hypothesis": "A man moves.", "label": "entailment"}]
+assert unwaver.build("surface_case", rows, task="snli", out="groups.jsonl").kinds == {"surface_case": 1}
+try:
+    unwaver.check()
+except unwaver.UnwaverError as error:
+    assert "unwaver init" in str(error)
 print("fine")
 """
 
@@ -298,5 +308,5 @@ def test_no_module_hides_a_public_function(tmp_path: Path) -> None:
     )
     assert done.stdout == "fine\n", done.stderr
     names = {module.name for module in pkgutil.iter_modules(unwaver.__path__)}
-    assert not names & {"run", "score", "compare", "gate", "report", "show", "build"}
+    assert not names & {"run", "score", "compare", "gate", "report", "show", "build", "check"}
     assert importlib.import_module("unwaver.stats")

@@ -5,6 +5,7 @@ Options have the names of the command line with `_` for `-`: `--max-calls 100` i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import replace
@@ -149,7 +150,9 @@ def compare(
     test = options.pop("test", ())
     with shared_test_sets(test) as sets:
         more = {**options, "test": sets} if test else options
-        pairs = paired_runs.pairs_of([paired_runs.sides_of(each, **more) for each in runs])
+        sides = [paired_runs.sides_of(each, **more) for each in runs]
+    numbered = [[replace(one, path=path) for one in of] for path, of in zip(_told_apart(runs), sides, strict=True)]
+    pairs = paired_runs.pairs_of(numbered)
     found = paired_runs.compare(
         pairs, metrics=chosen, common=common, allow_different=allow_different, alpha=alpha, seed=seed
     )
@@ -181,11 +184,25 @@ def report(
     paths = [Path(each) for each in runs if isinstance(each, str | Path)]
     folders = [each.folder for each in runs if isinstance(each, Result) and each.folder is not None]
     check_place([*paths, *folders], place, format, inputs=paths, force=force)
-    sources = [source_of_result(each) for each in runs if isinstance(each, Result)]
-    tables = [each for each in runs if not isinstance(each, str | Path | Result)]
-    sources += [source_of_result(_score(each, cut, options)) for each in tables]
+    given = [each for each in runs if not isinstance(each, str | Path)]
+    results = [each if isinstance(each, Result) else _score(each, cut, options) for each in given]
+    names = zip(_told_apart(given), results, strict=True)
+    sources = [replace(source_of_result(each), path=name) for name, each in names]
     sources += read_sources(paths, cut=cut, **options) if paths else []
     return write(told_apart(sources), format, place, _console(progress).track)
+
+
+def _told_apart(runs: Sequence[Any]) -> list[str]:
+    """The names of runs, numbered where several results have one folder or none: "result, run 2"."""
+    from unwaver.engine.load import name_of
+
+    names = [name_of(each) for each in runs]
+    counts = Counter[str]()
+    told = []
+    for name in names:
+        counts[name] += 1
+        told.append(f"{name}, run {counts[name]}" if names.count(name) > 1 else name)
+    return told
 
 
 def _score(table: Any, cut: CutMode | None, options: Mapping[str, Any]) -> Result:
