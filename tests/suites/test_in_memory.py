@@ -93,7 +93,15 @@ def test_what_is_not_a_table_is_refused_with_what_is(odd: Any) -> None:
     assert "Polars or pandas" in str(e.value.hint)
 
 
-@pytest.mark.parametrize("make", [list, pl.DataFrame], ids=["rows", "polars"])
+def as_pandas(rows: list[dict[str, str]]) -> Any:
+    return pytest.importorskip("pandas").DataFrame(rows)
+
+
+def as_columns(rows: list[dict[str, str]]) -> Any:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+@pytest.mark.parametrize("make", [list, tuple, pl.DataFrame, as_pandas, as_columns])
 def test_score_takes_names_of_columns_for_tables_in_memory(make: Any) -> None:
     Path("log.csv").write_text("\n".join(["problem,reply", *(f"{r['problem']},{r['reply']}" for r in LOG)]))
     by_file = unwaver.score("log.csv", bucket="problem", answer="reply")
