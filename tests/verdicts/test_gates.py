@@ -240,8 +240,9 @@ def test_a_result_that_was_saved_can_be_gated(tmp_path: Path) -> None:
     result = unwaver.run("sample/snli/semantic", "fake/constant", out=str(tmp_path / "r"), limit=5)
     assert unwaver.gate(result, ["tau<=0.9"], allow_undecided=True)
     assert unwaver.gate(result, ["drop<=0.9"], baseline=result, allow_undecided=True)
-    with pytest.raises(UsageError, match="needs the answers"):
-        unwaver.gate(unwaver.score(write(tmp_path / "a.jsonl", "xo")), ["tau<=0.9"])
+    without = unwaver.Result(result.scores)  # scores alone decide nothing
+    with pytest.raises(UsageError, match="its answers cannot be read"):
+        unwaver.gate(without, ["tau<=0.9"])
 
 
 def test_the_leading_metric_has_a_bar_too(tmp_path: Path) -> None:

@@ -158,6 +158,7 @@ def _remember(project: Project, before: State, outcomes: Outcomes, remarks: list
     """Keep what the next check will say. After one that asked or accepted something it says something else, which
     is computed here from what is stored."""
     from unwaver.project.checking import check_project
+    from unwaver.project.pages import write_pages
     from unwaver.project.remembered import Told, asked_nothing, listening, remember, same_inputs, state_of
     from unwaver.project.said import lines
 
@@ -167,7 +168,7 @@ def _remember(project: Project, before: State, outcomes: Outcomes, remarks: list
     if outcomes.accepted or not same_inputs(before, after) or not asked_nothing(outcomes):
         before, (speak, remarks) = after, listening()
         outcomes = check_project(project, speak)
-    reports = [str(path) for each in outcomes.sources if (path := _report(each, quiet=True))]
+    reports = [str(path) for path in write_pages(outcomes)]
     after = state_of(project)
     if after is not None and same_inputs(before, after) and asked_nothing(outcomes):
         remember(project, after, Told(lines(outcomes, reports), remarks, _code(outcomes)))
