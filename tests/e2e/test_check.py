@@ -90,6 +90,8 @@ def test_three_commands_then_a_regression(
     first = project("check", "--accept")
     assert first.returncode == 0, first.stderr
     assert said(first) == "accepted"
+    assert re.search(r"60 questions, variants to write: about \d+ requests", first.stderr)
+    assert re.search(r"60 questions, 180 groups to ask: about \d+ requests", first.stderr)
     groups = [json.loads(line) for line in (tmp_path / "unwaver.groups/questions.jsonl").read_text().splitlines()]
     kinds = {group["kind"] for group in groups}
     assert "semantic" in kinds
@@ -104,6 +106,7 @@ def test_three_commands_then_a_regression(
     assert said(again) == "pass"
     assert len(server.bodies) == asked  # nothing was asked
     assert "nothing was asked" in again.stdout
+    assert "nothing was asked (--fresh asks again)" in again.stdout.splitlines()[0]
     assert files_of(tmp_path) == written  # nothing was built or written
     (tmp_path / "runs/check.json").unlink()
     anew = project("check")
@@ -125,6 +128,7 @@ def test_three_commands_then_a_regression(
     broke = re.search(r"broke +\d+ groups that held before: “What is the price of product (\d+)\?”", worse.stdout)
     assert broke
     assert int(broke[1]) % 3 == 0
+    assert re.search(r"and \d+ more \(unwaver show runs.questions-\w+\)", worse.stdout)
     assert len(worse.stdout.splitlines()) <= 8
     assert len(list((tmp_path / "runs").glob("questions-*.1"))) == 1  # the earlier run is kept
     private = project("check", "--without-texts", "--markdown", "check.md")
@@ -197,6 +201,9 @@ def test_what_init_writes(project: Any, tmp_path: Path, server: Server) -> None:
     workflow = (tmp_path / ".github/workflows/unwaver.yml").read_text()
     assert "unwaver check" in workflow
     assert "OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}" in workflow
+    yaml = pytest.importorskip("yaml", reason="comes with transformers")
+    (step,) = [s for s in yaml.safe_load(workflow)["jobs"]["check"]["steps"] if "check" in s.get("run", "")]
+    assert set(step["env"]) == {"FRESH", "OPENAI_API_KEY"}
     explained = project("check", "--explain")
     assert "make groups from questions.csv once: auto" in explained.stdout
     assert not server.bodies
@@ -206,12 +213,22 @@ def test_what_init_writes(project: Any, tmp_path: Path, server: Server) -> None:
     assert (tmp_path / "unwaver.toml").read_text() == text
 
 
+@pytest.mark.parametrize("model", ["opnai/bot", "openai/bot,base_ulr=http://127.0.0.1:1/v1"])
+def test_init_refuses_a_model_that_cannot_be(model: str, project: Any, tmp_path: Path) -> None:
+    (tmp_path / "unwaver.toml").unlink()
+    refused = project("init", "--from", "questions.csv", "--model", model)
+    assert refused.returncode == 2
+    assert "did you mean" in refused.stderr
+    assert not (tmp_path / "unwaver.toml").exists()
+
+
 def test_doctor(project: Any, server: Server, tmp_path: Path) -> None:
     fit = project("doctor", env={"OPENAI_API_KEY": "sk-" + "q7Rw" * 8})
     assert fit.returncode == 0, fit.stdout
     assert "answers: ready" in fit.stdout
     assert "OPENAI_API_KEY is set" in fit.stdout
     assert "q7Rw" not in fit.stdout + fit.stderr
+    assert len([line for line in fit.stdout.splitlines() if "extras" in line]) <= 2
     server.close()
     unfit = project("doctor")
     assert unfit.returncode == 2

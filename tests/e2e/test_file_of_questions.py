@@ -112,7 +112,7 @@ def test_a_new_question_is_asked(place: Path, chat: Server, call: Call) -> None:
         file.write("Where does the longest river begin?\n")
     code, _, err = call("run", "questions.csv", "--model", model(chat), "--no-report")
     assert code == 0
-    assert "4 questions, 12 groups: about 14 requests" in err
+    assert "4 questions, 12 groups to ask: about 14 requests" in err
     assert len(chat.bodies) - before == ANSWERS + 2 * (PARAPHRASES + 1)
 
 
@@ -121,7 +121,7 @@ def test_an_interrupted_run_goes_on(place: Path, chat: Server, call: Call) -> No
     assert code == 3
     code, _, err = call("run", "questions.csv", "--model", model(chat), "--no-report")
     assert code == 0
-    assert "3 questions, 9 groups: about 18 requests" in err
+    assert "3 questions, 9 groups to ask: about 18 requests" in err
     assert max(chat.answered.values()) <= 1 + max(REPEATS, PARAPHRASES)
     assert sum(chat.answered.values()) == len(QUESTIONS) * (ANSWERS + 2 * (PARAPHRASES + 1))
 
@@ -154,7 +154,7 @@ def test_models_that_do_not_write(place: Path, call: Call, monkeypatch: pytest.M
     assert code == 0, err
     assert f"{name} cannot write paraphrases: unwaver makes surface changes only" in " ".join(err.split())
     assert "semantic" not in out
-    assert "no paraphrases: no model here can write them. Name one: --writer openai/NAME" in " ".join(out.split())
+    assert "no paraphrases: no model in this run can write them. To name one, add --writer openai/NAME" in " ".join(out.split())
 
 
 def test_predictions(place: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

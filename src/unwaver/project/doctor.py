@@ -21,6 +21,7 @@ from unwaver.types import Request
 Standing = Literal["ok", "missing", "failed"]
 QUESTION = "Reply with the single word: ready"
 SHOWN = 60  # characters of a reply
+EXTRA, ALL = "extra ", "all"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,18 @@ class Finding:
     needed: bool = True
 
 
+def in_short(packages: Sequence[Finding]) -> Iterator[Finding]:
+    """All extras in two lines: what is installed, and what is not."""
+    lists: tuple[tuple[Standing, str, str], ...] = (
+        ("ok", "extras", ""),
+        ("missing", "extras not installed", "only if you need one: pip install 'unwaver[NAME]'"),
+    )
+    for standing, about, hint in lists:
+        names = [each.about.removeprefix(EXTRA) for each in packages if each.standing == standing]
+        if names := [name for name in names if name != ALL]:
+            yield Finding(about, standing, ", ".join(names), hint, needed=False)
+
+
 def extras() -> Iterator[Finding]:
     """The extras of the package, each with what is lacking."""
     wanted: dict[str, list[str]] = {}
@@ -45,7 +58,7 @@ def extras() -> Iterator[Finding]:
         lacking = [package for package in packages if not _is_installed(package)]
         said = f"lacks {', '.join(lacking)}" if lacking else "installed"
         hint = f"pip install 'unwaver[{extra}]'" if lacking else ""
-        yield Finding(f"extra {extra}", "missing" if lacking else "ok", said, hint, needed=False)
+        yield Finding(f"{EXTRA}{extra}", "missing" if lacking else "ok", said, hint, needed=False)
 
 
 def _is_installed(package: str) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from unwaver.errors import DataError, UsageError
 from unwaver.files import stem
+from unwaver.models import find_model
 from unwaver.models_file import KEY_HINT
 from unwaver.named_models import pieces
 from unwaver.secrets import has_credentials, is_secret_name, looks_like_key
@@ -87,6 +88,7 @@ def toml_text(choices: Choices) -> str:
 def _models(choices: Choices) -> str:
     model, options = pieces(choices.model or "")
     _check_no_key(model, options)
+    find_model(choices.model or "")  # a mistyped provider or option is found now, not by the first check
     run = [f'model = "@{MODEL}"']
     if choices.source.is_questions:
         judge = f"judge=@{MODEL}" if _writes(model) else "normalised"
@@ -151,7 +153,7 @@ def ignored(folder: Path) -> str | None:
 
 
 def workflow_text(key_env: str | None) -> str:
-    env = f"\n        env:\n          {key_env}: ${{{{ secrets.{key_env} }}}}" if key_env else ""
+    env = f"\n          {key_env}: ${{{{ secrets.{key_env} }}}}" if key_env else ""
     return _WORKFLOW.replace("{env}", env)
 
 
@@ -160,7 +162,8 @@ _WORKFLOW = """\
 name: unwaver
 on:
   pull_request:
-  workflow_dispatch:
+  workflow_dispatch:  # asks everything again: finds a service that changed behind its name
+  # schedule: [{cron: "0 6 * * 1"}]  # the same every Monday
 permissions:
   contents: read
 jobs:
@@ -177,5 +180,7 @@ jobs:
           key: unwaver-${{ github.run_id }}
           restore-keys: unwaver-
       - run: pip install 'unwaver[openai,report]'
-      - run: unwaver check --yes --junit unwaver.xml --markdown "$GITHUB_STEP_SUMMARY"{env}
+      - run: unwaver check --yes $FRESH --junit unwaver.xml --markdown "$GITHUB_STEP_SUMMARY"
+        env:
+          FRESH: ${{ github.event_name != 'pull_request' && '--fresh' || '' }}{env}
 """

@@ -7,6 +7,7 @@ broke     19 groups that held before: “How long does delivery take?” (reword
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -52,10 +53,18 @@ def _verdict(outcomes: Outcomes) -> Line:
         return "fail", "no bar is about anything that was measured"
     of = len(gate.checks)
     if gate.verdict == "pass":
-        return "pass", {1: "the bar is met", 2: "both bars are met"}.get(of, f"all {of} bars are met")
+        met = {1: "the bar is met", 2: "both bars are met"}.get(of, f"all {of} bars are met")
+        return "pass", met + _by_kept(outcomes)
     missed = [check for check in gate.checks if check.verdict == gate.verdict]
     word = "missed" if gate.verdict == "fail" else "cannot be decided"
     return gate.verdict, f"{len(missed)} of {of} bars {word}: {_check(missed[0])}{_more(len(missed) - 1)}"
+
+
+def _by_kept(outcomes: Outcomes) -> str:
+    """What a pass rests on if nothing was asked: it says nothing of a service that changed since."""
+    if _calls(outcomes) or not (began := _began(outcomes)):
+        return ""
+    return f" by answers of {began}; nothing was asked (--fresh asks again)"
 
 
 def _lacking(outcomes: Outcomes) -> str:
@@ -116,7 +125,7 @@ def _changed(outcomes: Outcomes, with_texts: bool) -> Iterator[Line]:
     broke = [name for checked in outcomes.sources for name in _named(checked, "broken", with_texts)]
     fixed = [name for checked in outcomes.sources for name in _named(checked, "fixed", with_texts)]
     if broke:
-        yield "broke", f"{_groups(len(broke))} that held before: {_listed(broke)}"
+        yield "broke", f"{_groups(len(broke))} that held before: {_listed(broke)}{_all_of(outcomes, len(broke))}"
     else:
         yield "broke", "nothing that held before"
     found = [change for checked in outcomes.sources for change in checked.changes.values()]
@@ -145,6 +154,12 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
+def _all_of(outcomes: Outcomes, count: int) -> str:
+    """How to see the rest of a long list."""
+    places = [str(checked.place) for checked in outcomes.sources if checked.place is not None]
+    return f" (unwaver show {shlex.quote(places[0])})" if count > NAMED and len(places) == 1 else ""
+
+
 def _groups(count: int) -> str:
     return "1 group" if count == 1 else f"{count:,} groups"
 
@@ -164,13 +179,27 @@ def _noise(outcomes: Outcomes) -> Iterator[Line]:
 
 
 def _cost(outcomes: Outcomes) -> Line:
-    runs = [checked.result.run for checked in outcomes.sources if checked.place is not None]
-    calls = sum((run.get("spent") or {}).get("calls", 0) for run in runs)
-    asking = [run["asking"] for run in runs if run.get("asking")]
-    if not calls:
-        began = max((str(each["began"])[:10] for each in asking), default="")
+    if not (calls := _calls(outcomes)):
+        began = "" if outcomes.gate.verdict == "pass" else _began(outcomes)  # a pass has said so
         return "cost", f"nothing was asked{f': the answers are of {began}; --fresh asks again' if began else ''}"
-    return "cost", f"{calls:,} requests{_spent(asking)}"
+    return "cost", f"{calls:,} requests{_spent(_asking(outcomes))}"
+
+
+def _calls(outcomes: Outcomes) -> int:
+    return sum((run.get("spent") or {}).get("calls", 0) for run in _runs(outcomes))
+
+
+def _began(outcomes: Outcomes) -> str:
+    return max((str(each["began"])[:10] for each in _asking(outcomes)), default="")
+
+
+def _asking(outcomes: Outcomes) -> list[Any]:
+    return [run["asking"] for run in _runs(outcomes) if run.get("asking")]
+
+
+def _runs(outcomes: Outcomes) -> list[Any]:
+    """Those that ask a model: logs do not."""
+    return [checked.result.run for checked in outcomes.sources if checked.place is not None]
 
 
 def _spent(asking: Sequence[Any]) -> str:
