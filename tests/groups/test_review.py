@@ -277,7 +277,7 @@ def test_a_number_is_no_verdict(tmp_path, cell):
     path = filled(tmp_path / "s.tsv", sheet([group(1)]), {"s/t/semantic/1/1": cell})
     with pytest.raises(DataError, match="expected ok or wrong") as e:
         read_sheet(path)
-    assert "a number may be a yes, or a grade" in str(e.value.hint)
+    assert "1 may mean yes, or the lowest of five grades" in str(e.value.hint)
 
 
 def test_several_sheets_are_read_together(tmp_path):

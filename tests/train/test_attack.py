@@ -299,7 +299,7 @@ def test_without_spacy(textfooler: Attack, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_models_that_cannot_mask(textfooler: Attack, encoder: str, masked: str, tmp_path: Path) -> None:
     bae = replace(textfooler, way="bae", vectors=None)
-    with pytest.raises(ModelError, match="no masked language model"):
+    with pytest.raises(ModelError, match="not a masked language model"):
         check_attack(replace(bae, masked_lm=encoder), [MRPC])
     folder = tmp_path / "unmasked"
     tiny_encoder.causal(folder)

@@ -140,7 +140,7 @@ def test_what_is_missing_is_told(masked: str, encoder: str) -> None:
         with pytest.raises(UsageError) as error:
             substituted([review("a couch")], SST2, **options)  # type: ignore[arg-type]
         assert told in f"{error.value} {error.value.hint}"
-    with pytest.raises(ModelError, match="no masked language model"):
+    with pytest.raises(ModelError, match="not a masked language model"):
         substituted([review("a couch")], SST2, "masked-lm", masked_lm=encoder)
 
 

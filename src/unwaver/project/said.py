@@ -34,8 +34,11 @@ def lines(outcomes: Outcomes, report: Sequence[str] = (), *, with_texts: bool = 
     if outcomes.accepted:
         entries = sum(len(checked.entries) for checked in outcomes.sources)
         found.append(("lock", f"{_groups(entries)} in {LOCK}: commit it with {FOLDER}"))
+    places = [str(checked.place) for checked in outcomes.sources if checked.place is not None]
     if report:
         found.append(("report", ", ".join(report)))
+    elif places:
+        found.append(("answers", "; ".join(f"unwaver show {shlex.quote(place)}" for place in places)))
     return [(word, safe(text)) for word, text in found]
 
 
@@ -62,9 +65,7 @@ def _verdict(outcomes: Outcomes) -> Line:
 
 def _by_kept(outcomes: Outcomes) -> str:
     """What a pass rests on if nothing was asked: it says nothing of a service that changed since."""
-    if _calls(outcomes) or not (began := _began(outcomes)):
-        return ""
-    return f" by answers of {began}; nothing was asked (--fresh asks again)"
+    return "; nothing was asked (--fresh asks again)" if not _calls(outcomes) and _began(outcomes) else ""
 
 
 def _lacking(outcomes: Outcomes) -> str:
@@ -125,7 +126,7 @@ def _changed(outcomes: Outcomes, with_texts: bool) -> Iterator[Line]:
     broke = [name for checked in outcomes.sources for name in _named(checked, "broken", with_texts)]
     fixed = [name for checked in outcomes.sources for name in _named(checked, "fixed", with_texts)]
     if broke:
-        yield "broke", f"{_groups(len(broke))} that held before: {_listed(broke)}{_all_of(outcomes, len(broke))}"
+        yield "broke", f"{_groups(len(broke))} that held before: {_listed(broke)}"
     else:
         yield "broke", "nothing that held before"
     found = [change for checked in outcomes.sources for change in checked.changes.values()]
@@ -154,12 +155,6 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
-def _all_of(outcomes: Outcomes, count: int) -> str:
-    """How to see the rest of a long list."""
-    places = [str(checked.place) for checked in outcomes.sources if checked.place is not None]
-    return f" (unwaver show {shlex.quote(places[0])})" if count > NAMED and len(places) == 1 else ""
-
-
 def _groups(count: int) -> str:
     return "1 group" if count == 1 else f"{count:,} groups"
 
@@ -180,8 +175,9 @@ def _noise(outcomes: Outcomes) -> Iterator[Line]:
 
 def _cost(outcomes: Outcomes) -> Line:
     if not (calls := _calls(outcomes)):
-        began = "" if outcomes.gate.verdict == "pass" else _began(outcomes)  # a pass has said so
-        return "cost", f"nothing was asked{f': the answers are of {began}; --fresh asks again' if began else ''}"
+        began = _began(outcomes)
+        again = "" if outcomes.gate.verdict == "pass" else "; --fresh asks again"  # a pass has said so
+        return "cost", f"nothing was asked{f': the answers are of {began}{again}' if began else ''}"
     return "cost", f"{calls:,} requests{_spent(_asking(outcomes))}"
 
 
