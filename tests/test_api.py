@@ -76,7 +76,10 @@ def test_options_may_be_written_as_python_does() -> None:
 def test_options_are_checked_with_a_hint() -> None:
     with pytest.raises(UsageError, match="run has no option 'limt'") as e:
         unwaver.run("sample", "fake/random", limt=3)  # type: ignore[call-arg]
-    assert e.value.hint == "did you mean limit?"
+    assert str(e.value.hint).startswith("did you mean limit?")
+    with pytest.raises(UsageError, match="no option 'concurrency'") as e:
+        unwaver.run("sample", steady, concurrency=3)  # type: ignore[call-arg]
+    assert 'model_args={"concurrency": …}' in str(e.value.hint)
     with pytest.raises(UsageError, match="build has no option 'replicates'"):
         unwaver.build("negate", ROWS, task="snli", out="g.jsonl", replicates=2)  # type: ignore[call-arg]
     with pytest.raises(UsageError, match="has no effect: an object that is a model"):

@@ -107,7 +107,8 @@ def as_fields(given: Mapping[str, Any], what: str, known: Iterable[str] = ()) ->
     for name, value in given.items():
         name = _SHORT.get(name, name)
         if name not in allowed:
-            raise UsageError(f"{what} has no option {name!r}", hint=near(name, allowed))
+            of_model = f'; an option of the model is model_args={{"{name}": …}}' if "model_args" in allowed else ""
+            raise UsageError(f"{what} has no option {name!r}", hint=near(name, allowed) + of_model)
         found[name] = _as_field(name, value, types[name])
     return found
 
