@@ -177,7 +177,7 @@ def test_from_python(place: Path, chat: Server) -> None:
     assert result.is_complete
     assert result.find("Cons_normalised", kind="semantic").groups == len(QUESTIONS)
     rows = [{"question": text} for text in QUESTIONS]
-    again = unwaver.run(rows, model=lambda prompts: ["x"] * len(prompts), out="p")
+    again = unwaver.run(rows, model=lambda requests: ["x"] * len(requests), out="p")
     assert again.find("tau", kind="surface_typo").value == 0
 
 
