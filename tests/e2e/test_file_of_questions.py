@@ -154,7 +154,10 @@ def test_models_that_do_not_write(place: Path, call: Call, monkeypatch: pytest.M
     assert code == 0, err
     assert f"{name} cannot write paraphrases: unwaver makes surface changes only" in " ".join(err.split())
     assert "semantic" not in out
-    assert "no paraphrases: no model in this run can write them. To name one, add --writer openai/NAME" in " ".join(out.split())
+    assert (
+        "no paraphrases: no model in this run can write them. To name one, add --writer openai/NAME"
+        in " ".join(out.split())
+    )
 
 
 def test_predictions(place: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
