@@ -250,6 +250,19 @@ def test_sizes_of_a_series_as_people_write_them(
     assert f" {size} " in capsys.readouterr().out
 
 
+def test_one_size_twice_is_not_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unwaver.cli.main import cli
+
+    monkeypatch.chdir(tmp_path)
+    for name, answer in (("a", "x"), ("b", "y")):
+        rows = [f"{g},{v},{answer},x" for g in ("a", "b") for v in (1, 2)]
+        Path(name).mkdir()
+        Path(f"{name}/t.csv").write_text("\n".join(["bucket,variant,answer,gold", *rows]))
+    for first, second in (("1M", "1m"), ("1k", "1000"), ("0.5", "50%")):
+        with pytest.raises(UsageError, match=f"{second}=b/t.csv: table is in the series with this size already"):
+            cli.main(["analyse", "series", f"{first}=a/t.csv", f"{second}=b/t.csv"], standalone_mode=False)
+
+
 @pytest.mark.parametrize("size", ["x", "nan", "inf", "", "1Q", "-1"])
 def test_what_is_not_a_size(size: str) -> None:
     from unwaver.cli.analysed import step_of

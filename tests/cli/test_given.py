@@ -77,6 +77,21 @@ def test_an_absolute_path_without_its_slash(call: Call, tmp_path: Path, provider
     assert f"{provider}//{name}" in str(e.value.hint)
 
 
+def test_an_absolute_path_that_is_not_there(call: Call) -> None:
+    with pytest.raises(UnwaverError, match="there is no model folder models/of/mine") as e:
+        call("run", "sample", "--model", "hf/models/of/mine")
+    assert "for /models/of/mine write hf//models/of/mine" in str(e.value.hint)
+
+
+def test_what_could_be_a_hub_id(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one slash it may be on the hub; the hint has both ways of writing a path."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr("unwaver.models.hf._hub_is_silent", lambda *_: "no network")
+    with pytest.raises(UnwaverError, match="models/x-that-is-not-there is no local folder") as e:
+        call("run", "sample", "--model", "hf/models/x-that-is-not-there")
+    assert "hf/PATH, or hf//PATH for one that begins at /" in str(e.value.hint)
+
+
 def test_bars_under_a_misspelt_name(call: Call, tmp_path: Path) -> None:
     call("run", "sample/snli/semantic", "--model", "fake/random", "--limit", "1", "--out", "r", "--no-report")
     Path("bars.toml").write_text('bras = ["tau<=0.1"]\n')

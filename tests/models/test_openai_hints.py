@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
+from server import Raw, Server
 
 from unwaver.models.openai_hints import Hints
 
@@ -57,3 +61,15 @@ def test_log_probabilities_of_a_chat_server(status: int) -> None:
     assert told is not None
     assert "--method generate" in told
     assert "--method" not in str(Hints("m", "KEY", True, False, ()).of(status, "not found"))
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 422, 500, 501])
+def test_a_chat_server_that_is_asked_for_log_probabilities(status: int, call: Any) -> None:
+    """Whatever it says to /completions, the way out is named, on the command line too."""
+    said = Raw(status, {"error": {"message": "only chat"}})
+    with Server(script=lambda _, body, __: said if "prompt" in body else None) as server:
+        model = f"openai/m,base_url={server.url},retries=0"
+        code, _, err = call("run", "sample/snli", "--limit", "1", "--model", model, "--method", "logprob")
+    assert code == 2
+    assert f"answered {status}: only chat" in err
+    assert re.search(r"method[ =]generate", err)

@@ -215,4 +215,42 @@ def test_a_reader_that_finds_nothing_is_said(tmp_path: Path, monkeypatch: pytest
     Path("q.csv").write_text("question,paraphrase\nWho is it?,Tell me who it is\nWhere?,In which place?\n")
     told = " ".join(remarks(unwaver.run("q.csv", "fake/random", read="json:reply", out="a")))
     assert "--read json:reply finds no answer in 2 of 2 groups (unwaver show a shows the texts)" in told
+    assert "The answers hold no JSON. Run the same command again" in told
     assert "--read" not in " ".join(remarks(unwaver.run("q.csv", "fake/random", read="last_line", out="b")))
+
+
+@pytest.mark.parametrize(
+    ("reply", "read", "there"),
+    [
+        ('{"answer": "Paris", "why": "x"}', "json:reply", "no field reply; they have answer, why."),
+        ('Well.\n```json\n{"result": {"text": "Paris"}}\n```', "json:result.answer", "they have result.text."),
+        ('[{"city": "Paris"}]', "json:town", "no field town; they have 0.city."),
+        ('{"\\u001b[31mred": 1}', "json:reply", "no field reply; they have "),
+    ],
+)
+def test_the_fields_that_are_there_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: str, read: str, there: str
+) -> None:
+    from server import Server
+
+    from unwaver.reports.remarks import remarks
+
+    monkeypatch.chdir(tmp_path)
+    Path("q.csv").write_text("question,paraphrase\nWho is it?,Tell me who it is\nWhere?,In which place?\n")
+    with Server(lambda _: reply) as server:
+        model = f"openai/m,base_url={server.url}"
+        (told,) = [r for r in remarks(unwaver.run("q.csv", model, read=read, out="a")) if "--read" in r]
+    assert f"--read {read} finds no answer in 2 of 2 groups" in told
+    assert there in told
+    assert "\x1b" not in told
+
+
+def test_one_remark_on_all_relations_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unwaver.reports.remarks import remarks
+
+    monkeypatch.chdir(tmp_path)
+    Path("q.csv").write_text("question\nWho is it that comes?\nWhere is it that they go?\n")
+    kinds = ("surface_case", "surface_space")
+    result = unwaver.run("q.csv", "fake/random", variants=kinds, read="json:reply", out="a")
+    (told,) = [line for line in remarks(result) if "--read" in line]
+    assert "question/surface_case, question/surface_space (fake/random): --read json:reply finds no answer in 4 of 4" in told  # fmt: skip

@@ -14,7 +14,7 @@ from server import Server
 import unwaver as package
 from unwaver.cli.main import cli
 from unwaver.errors import UsageError
-from unwaver.verdicts.differing import asked_how, differing, heading, shortened
+from unwaver.verdicts.differing import agree_alike, asked_how, differing, heading, shortened
 from unwaver.verdicts.paired_runs import compare, pairs_of, sides_of
 
 PREAMBLE = "You answer questions of the customers of a chain of shops, politely and to the point. "
@@ -151,3 +151,64 @@ def test_long_texts_are_shown_from_where_they_part() -> None:
     assert shortened("a" * 70, "b") == ("a" * 60 + "…", "b")
     one, other = shortened(long, long + " and more")
     assert (one, other) == ("…" + "x" * 16, "…" + "x" * 16 + " and more")
+
+
+# --- agreements ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_agreements(questions: Path) -> None:
+    """One model whose answers to reworded questions differ in case only."""
+    rows = [line.split(",")[:2] for line in questions.read_text().splitlines()[1:21]]
+    groups = [{"items": [{"text": a}, {"text": b}]} for a, b in rows]
+    Path("q.jsonl").write_text("".join(json.dumps(group) + "\n" for group in groups))
+    with Server(lambda prompt: "Yes" if prompt.startswith("Is") else "yes") as server:
+        for agree in ("exact", "normalised"):
+            package.run("q.jsonl", "openai/m", model_args={"base_url": server.url}, agree=(agree,), out=agree)
+        package.run("q.jsonl", "openai/m", model_args={"base_url": server.url}, out="usual")
+
+
+def test_runs_that_differ_in_their_agreement_only(two_agreements: None) -> None:
+    shown = said("compare", "exact", "normalised")
+    assert "agreement: exact | normalised" in shown
+    assert "--agree NAME compares both by one" in shown
+    (found,) = json.loads(said("compare", "exact", "normalised", "--json"))["comparisons"]
+    (row,) = found["rows"]
+    assert (row["metric"], row["first"], row["second"], row["verdict"]) == ("tau", 1.0, 0.0, "differs")
+
+
+@pytest.mark.parametrize(("agree", "value"), [("exact", 1.0), ("normalised", 0.0)])
+def test_both_by_one_agreement(two_agreements: None, agree: str, value: float) -> None:
+    for pair in (("exact", "normalised"), ("normalised", "usual")):
+        (found,) = json.loads(said("compare", *pair, "--agree", agree, "--json"))["comparisons"]
+        assert found["differs"] == found["remarks"] == []
+        assert [(row["first"], row["second"]) for row in found["rows"]] == [(value, value)]
+
+
+def test_the_usual_agreement_may_be_named(two_agreements: None) -> None:
+    (found,) = json.loads(said("compare", "normalised", "usual", "--json"))["comparisons"]
+    assert found["remarks"] == []
+    assert found["rows"][0]["verdict"] == "no difference"
+
+
+def test_a_gate_holds_no_run_against_another_agreement(two_agreements: None) -> None:
+    gate = ("gate", "normalised", "--baseline", "exact", "--bar", "drop<=0.2")
+    with pytest.raises(UsageError, match="--agree is exact and normalised") as refused:
+        cli.main([*gate], standalone_mode=False)
+    assert "--agree NAME compares both by one" in str(refused.value.hint)
+    assert json.loads(said(*gate, "--agree", "normalised", "--json"))["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (["judge=openai/a", "exact"], ["judge=openai/a"], True),
+        (["judge=openai/a"], ["judge=openai/b"], False),
+        (["exact", "judge=openai/a"], ["exact", "judge=openai/b"], False),
+        (["exact", "normalised"], ["normalised", "exact"], False),
+        (["embedding@0.7"], ["embedding@0.8"], False),
+        ([], ["exact"], True),
+    ],
+)
+def test_when_agreements_are_alike(one: list[str], other: list[str], alike: bool) -> None:
+    assert agree_alike({"agreement": one}, {"agreement": other}) is alike

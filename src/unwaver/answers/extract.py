@@ -288,13 +288,13 @@ def json_value(path: str = "") -> Reader:
         raise UsageError(f"json:{path}: found an empty name", hint="write json:answer or json:result.answer")
 
     def read(text: str) -> str | None:
-        values = (_at(value, steps) for value in _json_values(text))
+        values = (_at(value, steps) for value in json_values(text))
         return next((_as_text(value) for value in values if value is not _MISSING), None)
 
     return read
 
 
-def _json_values(text: str) -> Iterator[Any]:
+def json_values(text: str) -> Iterator[Any]:
     """The whole text, each fenced block, each object in the text: whatever of them is JSON."""
     for whole in (text, *(fence[1] for fence in _FENCE.finditer(text))):
         try:

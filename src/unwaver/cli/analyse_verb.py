@@ -12,7 +12,7 @@ import click
 
 from unwaver.cli.analyse_cues import cues_command
 from unwaver.cli.analyse_texts import distance_command, entailment_command, sizes_command
-from unwaver.cli.analysed import check_measured, emit, leading, step_of, with_interval
+from unwaver.cli.analysed import check_measured, check_once, emit, leading, step_of, with_interval
 from unwaver.cli.options import FORCE, JSON, PATH, SEED, TEST
 from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import DataError, UsageError
@@ -130,7 +130,8 @@ def series_command(
     sizes, texts, paths = zip(*map(step_of, steps), strict=True)
     written = dict(zip(sizes, texts, strict=True))
     models: dict[float, list[Score]] = {}
-    for size, scores in zip(sizes, _all_scores(paths, test), strict=True):
+    for size, path, scores in zip(sizes, paths, _all_scores(paths, test), strict=True):
+        check_once(written[size], path, models.get(size, ()), scores)
         models.setdefault(size, []).extend(scores)
     found = series(models, metrics)
     values = [value for step in found for value, *_ in step.values.values() if value is not None]

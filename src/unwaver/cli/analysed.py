@@ -28,6 +28,14 @@ def step_of(given: str) -> tuple[float, str, Path]:
     raise UsageError(f"{given}: expected SIZE=PATH", hint="such as 0.1=runs/a-tenth 1=runs/all, or 10k=… 1M=…")
 
 
+def check_once(size: str, path: Path, known: Sequence[Score], more: Sequence[Score]) -> None:
+    """A model has one place in a series: of two runs of one size, the second would be lost."""
+    before = {(s.suite, s.task, s.kind, s.model) for s in known}
+    if twice := next((s for s in more if (s.suite, s.task, s.kind, s.model) in before), None):
+        what = f"{size}={path}: {twice.model} is in the series with this size already"
+        raise UsageError(what, hint="give each run of a model a size of its own")
+
+
 def leading(found: Sequence[tuple[str, Score]]) -> list[tuple[str, Score]]:
     """The main metric of each relation, where groups are no buckets of paraphrases."""
     from unwaver.meaning import block_key, leading_of

@@ -119,8 +119,7 @@ def found(name: str, revision: str | None, trust_remote_code: bool) -> tuple[str
         # trained here, all are called seed0, seed1 …
         shown = whole.name if read_trained(folder) is None else f"{whole.parent.name}/{whole.name}"
         return str(folder), read_config(folder), folder_identity(folder), shown
-    check = "check the path; a hub id is owner/name"
-    if (hint := absolute_hint("hf", name, check)) != check:
+    if hint := absolute_hint("hf", name, ""):
         raise ModelError(f"there is no model folder {name}", hint=hint)
     path, config = find_model(name, revision, trust_remote_code)
     return path, config, f"hub:{name}@{config.get('_commit_hash') or revision or 'main'}", name
@@ -151,12 +150,21 @@ def kind_of(config: dict[str, Any], name: str) -> str:
     )
 
 
+_PATHS = "hf/PATH, or hf//PATH for one that begins at /"
+
+
+def _check(name: str) -> str:
+    """What to look at where a path leads nowhere."""
+    meant = "" if name.startswith((".", "/", "~")) else f"; for /{name} write hf//{name}"
+    return f"check the path{meant}; a hub id is owner/name"
+
+
 def find_model(
     name: str, revision: str | None = None, trust_remote_code: bool | None = None
 ) -> tuple[str, dict[str, Any]]:
     """What transformers loads the model by, and its configuration: from the hub, or from the cache without one."""
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
-        raise ModelError(f"there is no model folder {name}", hint="check the path; a hub id is owner/name")
+        raise ModelError(f"there is no model folder {name}", hint=_check(name))
     import_torch()
     if silent := _hub_is_silent(name, revision):
         folder = _cached(name, revision, silent)
@@ -166,7 +174,7 @@ def find_model(
     except (OSError, ValueError) as e:
         raise ModelError(
             f"{name} is no local folder and could not be had from the hub: {_first_line(e)}",
-            hint="give the path of a model folder, or check the id",
+            hint=f"give the path of a model folder ({_PATHS}), or check the id",
         ) from e
     return name, {**config.to_dict(), "_commit_hash": getattr(config, "_commit_hash", None)}
 
@@ -198,7 +206,7 @@ def _cached(name: str, revision: str | None, silent: str) -> Path:
     except LocalEntryNotFoundError:
         raise ModelError(
             f"{name} is no local folder, and the hub cannot be reached: {silent}",
-            hint="give the path of a model folder (hf/PATH), or try again with a network",
+            hint=f"give the path of a model folder ({_PATHS}), or try again with a network",
         ) from None
 
 

@@ -33,6 +33,11 @@ class Hints:
             return self._model()
         return self._refused(says) if status in _REFUSED else None
 
+    def failed(self) -> str:
+        """About 500 and above, which some chat servers say to /completions."""
+        again = "the server failed: check its log, then run the same command again to continue"
+        return f"{again}; if it serves chats only: --method generate" if self.method == "logprob" else again
+
     def _key(self) -> str:
         if self.has_key:
             return f"is the key in the environment variable {self.key_env} right?"

@@ -226,7 +226,7 @@ class Server:
         after = asked_to_wait(response.headers, time.time()) if passing else None
         self._pace.hear({}, after, self._clock.now())
         if status >= 500:
-            hint = "the server failed: check its log, then run the same command again to continue"
+            hint = self._hints.failed()
         told = body[:20_000] if status in (400, 422) else b""
         return Fault(
             message,

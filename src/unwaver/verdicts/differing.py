@@ -1,4 +1,5 @@
-"""What a comparison is about where two runs differ in how they asked: system prompt, template, decoding.
+"""What a comparison is about where two runs differ in how they asked (system prompt, template, decoding), or in
+the agreement by which free answers are compared.
 
     differing(first, second) -> [Difference("system prompt", "Be brief.", "Think first.")]
 
@@ -8,12 +9,16 @@ numbers another meaning stays refused (paired_runs.MEANING).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-SYSTEM, TEMPLATE, WORDS = "system prompt", "template", "words"
+from unwaver.metrics.agreed import Notion, notions_of
+
+SYSTEM, TEMPLATE, WORDS, AGREEMENT = "system prompt", "template", "words", "agreement"
 NOT_DECODING = ("method", "system", "free_text")  # of a model's settings
 SHOWN = 60  # characters of a text above a table
+DEFAULT_THRESHOLD = 0.5
 CONTEXT = 16  # characters before the place where two long texts part
 
 
@@ -34,6 +39,29 @@ def asked_how(record: Mapping[str, Any], model: str, method: str) -> dict[str, A
         **_templates(record, config),
         **{name: value for name, value in settings.items() if name not in NOT_DECODING},
     }
+
+
+def agreements_of(columns: Iterable[str], record: Mapping[str, Any], given: Sequence[str] | None) -> list[str]:
+    """What the free answers of a run are compared by, as --agree names it, the leading one first:
+    ["judge=openai/m@0.7", "exact"]. `given` is an --agree of the comparison itself, which holds for all runs."""
+    told = {one["name"]: one for one in record.get("agreements") or ()} if not given else {}
+
+    def written(notion: Notion) -> str:
+        model = (told.get(notion.name) or {}).get("model")
+        bar = "" if notion.threshold == DEFAULT_THRESHOLD else f"@{notion.threshold:g}"
+        return f"{notion.name}{f'={model}' if model else ''}{bar}"
+
+    return [written(notion) for notion in notions_of(columns).values()]
+
+
+def agree_alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether the free answers of both runs are compared in the same way: by one leading agreement, and by the
+    same model where both have an agreement. True where it is not known."""
+    one, other = first.get(AGREEMENT), second.get(AGREEMENT)
+    if not one or not other:
+        return True
+    mine, theirs = ({re.split("[=@]", text)[0]: text for text in side} for side in (one, other))
+    return bool(one[0] == other[0]) and all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
 
 
 def _settings(record: Mapping[str, Any], model: str, method: str) -> Mapping[str, Any]:
@@ -84,7 +112,10 @@ def _is_prompt(name: str) -> bool:
 def heading(found: Iterable[Difference]) -> Iterator[str]:
     """Lines above a table: "system prompt: Be brief. | Think first."; the caller makes them safe to print."""
     for difference in found:
-        one, other = shortened(_text(difference.first), _text(difference.second))
+        first, second = difference.first, difference.second
+        if difference.what == AGREEMENT:
+            first, second = ", ".join(first or ()), ", ".join(second or ())
+        one, other = shortened(_text(first), _text(second))
         yield f"{difference.what}: {one} | {other}"
 
 

@@ -24,7 +24,7 @@ from unwaver.metrics.score import Measured, Unreadable, accuracy_of, measured
 from unwaver.stats import LEVEL
 from unwaver.stats.paired import difference, holm
 from unwaver.types import Group, Item
-from unwaver.verdicts.differing import Difference, asked_how, differing
+from unwaver.verdicts.differing import AGREEMENT, Difference, agree_alike, agreements_of, asked_how, differing
 
 CaseName = tuple[str, str, str]
 Change = Literal["better", "worse", "differs", "no difference"]
@@ -33,7 +33,6 @@ Change = Literal["better", "worse", "differs", "no difference"]
 MEANING = (
     "shots", "replicates", "normalise", "read", "unreadable", "cut", "additive", "variants", "writer",
     "writer_args", "writer_prompt", "judges", "k", "encoder", "lang", "antonyms", "review", "epsilon",
-    "agree",
 )  # fmt: skip
 
 
@@ -111,12 +110,15 @@ def sides_of(answers: Any, unreadable: Unreadable | None = None, **options: Any)
     settings: dict[str, Any] = {}
     reading: Unreadable = unreadable or "violate"
     reasons: list[Reason] = []
+    compares: dict[str, Any] = {}
     if found.config is not None:
         groups = {group.id: group for group in found.groups}
         config = found.run["config"]
         reading = unreadable or config.get("unreadable", "violate")
         cut = options.get("cut") or config.get("cut", "exclude")
         settings = {name: config.get(name) for name in MEANING} | {"unreadable": reading, "cut": cut}
+        agreements = agreements_of(found.frame.columns, found.run, options.get("agree"))
+        compares = {AGREEMENT: agreements} if agreements else {}
         reasons = from_records(found.run.get("failures"))
         if config.get("shots"):
             settings["seed"] = config.get("seed")  # it chooses the solved examples
@@ -124,7 +126,7 @@ def sides_of(answers: Any, unreadable: Unreadable | None = None, **options: Any)
     return [
         Side(
             *(name_of(answers), name, method, part, settings, groups, reading, _failures(reasons, name)),
-            asked=asked_how(found.run, name, method) if found.config is not None else {},
+            asked=asked_how(found.run, name, method) | compares if found.config is not None else {},
         )
         for part in parts
         for name, method in [(str(part["model"][0]), str(part["method"][0]))]
@@ -167,7 +169,9 @@ def compare(
     """Every pair, on the groups that both have; Holm's correction is over all rows of all pairs."""
     found = []
     for first, second in pairs:
-        one, other, remarks = paired(first, second, common=common, allow_different=allow_different)
+        one, other, remarks = paired(
+            first, second, common=common, allow_different=allow_different, agree_apart=True
+        )
         rows = [row for a, b in zip(one, other, strict=True) for row in _rows(a, b, first, second, metrics, seed)]
         found.append(Comparison(first, second, tuple(rows), tuple(remarks)))
     _check_metrics(found, metrics)
@@ -185,9 +189,10 @@ class Aligned(NamedTuple):
 
 
 def paired(
-    first: Side, second: Side, *, common: bool, allow_different: bool
+    first: Side, second: Side, *, common: bool, allow_different: bool, agree_apart: bool = False
 ) -> tuple[list[Aligned], list[Aligned], list[str]]:
-    """What both have, case by case, and what a reader must know; refused where it is not the same question."""
+    """What both have, case by case, and what a reader must know; refused where it is not the same question.
+    `agree_apart`: free answers may be compared by another agreement on each side."""
     one, other = _by_case(first), _by_case(second)
     shared = _shared(first, second, one, other, common)
     remarks = _unequal(one, other, shared) if common else []
@@ -197,6 +202,12 @@ def paired(
         if "sequential" in side.frame.columns
     ]
     differences = _other_settings(first, second)
+    alike = agree_alike(first.asked, second.asked)
+    if not alike and agree_apart:
+        remarks.append(APART)
+    elif not alike:
+        ways = [", ".join(side.asked[AGREEMENT]) for side in (first, second)]
+        differences.append(f"--agree is {ways[0]} and {ways[1]}")
     if different := _other_texts(first, second, shared):
         differences.append(different)
     aligned: tuple[list[Aligned], list[Aligned]] = ([], [])
@@ -209,9 +220,16 @@ def paired(
     if differences and not allow_different:
         raise UsageError(
             f"{first.name} and {second.name} were not asked the same: {'; '.join(differences)}",
-            hint="--allow-different compares them all the same and says so",
+            hint=("" if alike else "--agree NAME compares both by one; ")
+            + "--allow-different compares them all the same and says so",
         )
     return *aligned, remarks + [f"compared although they differ: {d}" for d in differences]
+
+
+APART = (
+    "free answers are compared by another agreement on each side, so no value is better or worse than the other: "
+    "--agree NAME compares both by one"
+)
 
 
 def _by_case(side: Side) -> dict[CaseName, pl.DataFrame]:
@@ -340,11 +358,13 @@ def _rows(
     one: Aligned, other: Aligned, first: Side, second: Side, metrics: Sequence[str], seed: int
 ) -> Iterator[ComparedScore]:
     named = comparable(one.block, other.block, first.unreadable, second.unreadable)
+    apart = bool(one.block.agree) and not agree_alike(first.asked, second.asked)
     if not metrics and named:
         named = [leading_of(named)]
     for found in named:
         if not metrics or found.metric in metrics:
-            yield _row(found, one, other, seed)
+            row = _row(found, one, other, seed)
+            yield replace(row, better="") if apart else row
 
 
 def comparable(
