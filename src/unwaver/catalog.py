@@ -107,7 +107,7 @@ VARIANTS: Section = {
     "surface_case": ("unwaver.variants.surface:surface_case", "lower case, upper case, title case"),
     "surface_punctuation": ("unwaver.variants.surface:surface_punctuation", "marks dropped, added or changed"),
     "surface_space": ("unwaver.variants.surface:surface_space", "more or other white space"),
-    "surface_typo": ("unwaver.variants.surface:surface_typo", "one slip of the keyboard (English)"),
+    "surface_typo": ("unwaver.variants.surface:surface_typo", "one slip of the keyboard (English, German)"),
     "surface_contraction": ("unwaver.variants.surface:surface_contraction", "do not, don't (English)"),
     "surface_number": ("unwaver.variants.surface:surface_number", "7, seven (English)"),
     "surface_spelling": ("unwaver.variants.surface:surface_spelling", "colour, color (English)"),

@@ -50,7 +50,7 @@ IDLE = [
     ("--k 3", "the variant paraphrase"),
     ("--writer-arg a=b", "a model that writes"),
     ("--tries 3", "a model that writes"),
-    ("--lang de", "negate, antonym and paraphrase"),
+    ("--lang de", "negate, antonym, paraphrase and surface_typo"),
     ("--antonyms x", "the variant antonym"),
     ("--additive all", "additive"),
     ("--additive-cap 3", "additive"),

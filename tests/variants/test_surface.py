@@ -12,7 +12,8 @@ from unwaver.text.refused import Refused
 from unwaver.types import Group, Item
 from unwaver.variants import surface
 from unwaver.variants.source import Source
-from unwaver.variants.surface_english import is_english, spelling, typo_changes, word_test
+from unwaver.variants.surface_english import is_english, spelling
+from unwaver.variants.surface_typing import typo_changes, word_test
 
 SNLI = built_in()["snli"]
 SST2 = built_in()["sst2"]
@@ -228,6 +229,71 @@ def test_typo_makes_no_word_of_the_source():
     for seed in range(50):
         made = {r.text for r in typo_changes("the trail", is_word, Random(seed))}
         assert "the trial" not in made
+
+
+GERMAN = (
+    "Welche Stadt ist die größte in Österreich?",
+    "Wie heißt der höchste Berg in Deutschland?",
+    "Warum können Vögel fliegen?",
+    "Wer hat die Glühbirne erfunden?",
+    "Wann öffnet das Museum am Sonntag?",
+    "Wie viele Einwohner hat Zürich ungefähr?",
+)
+QWERTZ = ("qwertzuiopü", "asdfghjklöä", "yxcvbnm")
+
+
+def slips(text, lang="en", seeds=40):
+    """(tag, word, word with the error) of many seeds; the rest of the text stays."""
+    is_word = word_test([text])
+    for seed in range(seeds):
+        for new in typo_changes(text, is_word, Random(seed), lang):
+            pairs = zip(text.split(" "), new.text.split(" "), strict=True)
+            ((before, after),) = [pair for pair in pairs if pair[0] != pair[1]]
+            yield new.tag, before.rstrip("?."), after.rstrip("?.")
+
+
+@pytest.mark.parametrize("lang", ["en", "de", "de-AT"])
+@pytest.mark.parametrize("text", GERMAN)
+def test_german_is_typed_on_a_german_keyboard(text, lang):
+    found = list(slips(text, lang))
+    assert found
+    for tag, before, after in found:
+        assert (after[0], after[-1]) == (before[0], before[-1])
+        if tag == "neighbour":
+            ((old, new),) = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+            (row,) = [row for row in QWERTZ if old in row]
+            assert abs(row.find(new) - row.find(old)) == 1
+            assert new in row
+
+
+def test_words_with_umlauts_may_err_and_lose_their_dots():
+    found = {pair for text in GERMAN for pair in slips(text)}
+    assert ("no_dots", "höchste", "hochste") in found
+    assert any(tag == "swap" and set("äöü") & set(before) for tag, before, _ in found)
+    assert any(before == "Glühbirne" for _, before, _ in found), "a noun after its article"
+    assert not any(before in ("Österreich", "Deutschland", "Zürich") for _, before, _ in found), "names"
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("fliegen", "fliehen"), ("könnte", "konnte"), ("würde", "wurde"), ("lösen", "losen"), ("zählen", "zahlen")],
+)
+def test_no_german_word_becomes_another(word, other):
+    assert all(after != other for _, _, after in slips(f"Warum ist {word} so schwer für sie?", "de", seeds=200))
+
+
+@pytest.mark.parametrize("text", ["nicht ohne sieben", "niemals zwölf außer keinem", "Österreich Zürich"])
+def test_german_words_that_stay(text):
+    assert not list(slips(text, "de"))
+
+
+def test_english_is_not_taken_for_german():
+    for text in ("The children walked to the über café.", "Die hard fans want the band", "Il est là pour toi"):
+        assert all(tag != "no_dots" for tag, _, _ in slips(text))
+
+
+def test_a_german_question_gets_its_mark():
+    assert changed("punctuation", "Wie heißt der höchste Berg")["added"].endswith("Berg?")
 
 
 def test_seeds_change_typos_and_orders_and_nothing_else():

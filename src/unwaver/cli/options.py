@@ -50,7 +50,10 @@ ADDITIVE_CAP = option(
 COMMON = option("--common", is_flag=True, help="Use only groups that both runs have.")
 ALLOW_DIFFERENT = option("--allow-different", is_flag=True, help="Accept runs with different settings.")
 LANG = option(
-    "--lang", default="en", show_default=True, help="Language of the negate, antonym and rules builders."
+    "--lang",
+    default="en",
+    show_default=True,
+    help="Language of the texts, for the negate, antonym, rules and surface_typo builders.",
 )
 ANTONYMS = option("--antonyms", type=click.Path(), metavar="FILE", help="Antonyms to use. [default: WordNet]")
 

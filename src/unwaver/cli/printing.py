@@ -119,8 +119,12 @@ class _Bar:
         with Progress(*columns, console=self._stderr, transient=True, disable=not self._stderr.is_terminal) as bar:
             task = bar.add_task(masked(what), total=total)
             outer, self._describe = self._describe, lambda text: bar.update(task, description=text or masked(what))
+
+            def advance(done: int) -> None:  # a total that was an estimate grows with what is done
+                bar.update(task, advance=done, total=max(total, bar.tasks[0].completed + done))
+
             try:
-                yield lambda done: bar.advance(task, done)
+                yield advance
             finally:
                 self._describe = outer
 

@@ -13,10 +13,12 @@ from unwaver.asking.failures import Reason, Role, grouped, of_respondents
 from unwaver.asking.panel import Respondent
 from unwaver.engine.prepare import Prepared
 from unwaver.errors import StoreFull
+from unwaver.groups import is_plain
 from unwaver.types import Group
 
 if TYPE_CHECKING:
     from unwaver.asking.audit import Unfinished
+    from unwaver.engine.one_bar import Counting
 
 Put = Callable[[Respondent, set[str]], bool]
 
@@ -55,8 +57,18 @@ class _Rounds:
         self._prepared, self._asker = prepared, asker
         self.groups: Sequence[Group] = prepared.groups
         self.unfinished: Sequence[Unfinished] = ()
+        self._counting: Counting | None = None
 
     def all(self) -> None:
+        if self._prepared.writer is None and all(map(is_plain, self.groups)):
+            self._ask_panel()
+            return
+        from unwaver.engine.one_bar import one_bar
+
+        with one_bar(self._prepared) as self._counting:
+            self._in_rounds()
+
+    def _in_rounds(self) -> None:
         self._ask_panel()
         writer = self._prepared.writer
         if writer is not None and not self._asker.spent.stopped:
@@ -68,6 +80,8 @@ class _Rounds:
 
     def _put(self, respondent: Respondent, keys: set[str]) -> bool:
         """Ask one model for the answers with these keys; return whether to go on."""
+        if self._counting:
+            return respondent.put(self._asker, keys, self._counting(respondent, keys))
         with self._prepared.console.track(respondent.model.name, len(keys)) as progress:
             return respondent.put(self._asker, keys, progress)
 

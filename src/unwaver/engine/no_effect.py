@@ -39,7 +39,7 @@ _SUITES = {
     "judges": _WRITES,
     "k": _WRITES,
     "encoder": _WRITES,
-    "lang": "it is for the variants negate, antonym and paraphrase",
+    "lang": "it is for the variants negate, antonym, paraphrase and surface_typo",
     "antonyms": "it is for the variant antonym",
     "signs": _SIGNAL,
     "min_score": "it is for the suite truthfulqa",

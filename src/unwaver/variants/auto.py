@@ -20,11 +20,11 @@ from unwaver.variants.surface import surface_case, surface_punctuation, surface_
 
 PARAPHRASES, CHANGES, REPEATS = 3, 2, 2
 # tried for each item in this order, until it has as many as it needs
-_IN_ORDER: Mapping[str, Callable[[int], Build]] = {
-    "surface_typo": lambda seed: surface_typo(seed=seed),
-    "surface_punctuation": lambda _: surface_punctuation(),
-    "surface_case": lambda _: surface_case(),
-    "surface_space": lambda _: surface_space(),
+_IN_ORDER: Mapping[str, Callable[[int, str], Build]] = {
+    "surface_typo": lambda seed, lang: surface_typo(seed=seed, lang=lang),
+    "surface_punctuation": lambda *_: surface_punctuation(),
+    "surface_case": lambda *_: surface_case(),
+    "surface_space": lambda *_: surface_space(),
 }
 
 
@@ -47,16 +47,16 @@ def auto(
                 yield made._replace(reason=f"no paraphrase: {made.reason}")
             else:
                 yield replace(made, repeats=REPEATS)
-        yield from _changed(source, seed)
+        yield from _changed(source, seed, lang)
 
     return build
 
 
-def _changed(source: Source, seed: int) -> Iterator[Group | Refused]:
+def _changed(source: Source, seed: int, lang: str) -> Iterator[Group | Refused]:
     found = dict.fromkeys((item.id for item in source.items), 0)
     for kind, builder in _IN_ORDER.items():
         left = [item for item in source.items if found[item.id] < CHANGES]
-        for item, made in zip(left, builder(seed)(replace(source, items=tuple(left))), strict=True):
+        for item, made in zip(left, builder(seed, lang)(replace(source, items=tuple(left))), strict=True):
             if isinstance(made, Group):
                 found[item.id] += 1
                 yield _with_one(made, Random(f"{seed}/{kind}/{item.id}"))

@@ -17,14 +17,9 @@ from unwaver.tasks import OPTIONS, Task
 from unwaver.text.refused import Refused
 from unwaver.types import Group, Item
 from unwaver.variants.source import Build, Rewrite, Source, group_of, label_refused
-from unwaver.variants.surface_english import (
-    contraction_changes,
-    number_changes,
-    spelling_changes,
-    typo_changes,
-    word_test,
-)
+from unwaver.variants.surface_english import contraction_changes, number_changes, spelling_changes
 from unwaver.variants.surface_marks import case_changes, punctuation_changes, space_changes
+from unwaver.variants.surface_typing import typo_changes, word_test
 
 Change = Callable[[Item, str], Iterable[Rewrite]]  # an item and its modified text -> other texts
 
@@ -59,14 +54,14 @@ def surface_spelling() -> Build:
     return _text_builder("surface_spelling", spelling_changes, "no word with two spellings")
 
 
-def surface_typo(*, seed: int = 0) -> Build:
-    """One typing error in one longer word, of four kinds; no word of the source's own comes of it."""
+def surface_typo(*, seed: int = 0, lang: str = "en") -> Build:
+    """One typing error in one longer word, of four kinds (German: five); no word of the source comes of it."""
 
     def build(source: Source) -> Iterator[Group | Refused]:
         is_word = word_test(text for item in source.items for text in item.fields.values())
 
         def change(item: Item, text: str) -> Iterable[Rewrite]:
-            return typo_changes(text, is_word, Random(f"{seed}/{item.id}"))
+            return typo_changes(text, is_word, Random(f"{seed}/{item.id}"), lang)
 
         return _groups(source, "surface_typo", change, "no word in which an error would be harmless")
 

@@ -1,4 +1,4 @@
-"""Changes that know English: contractions, numbers, spelling and typing errors. Word lists: surface_english.toml.
+"""Changes that know English: contractions, numbers and spelling. Word lists: surface_english.toml.
 
 What a rule is not sure of stays as it is: a change that is not made costs one item, a wrong one costs the result.
 """
@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
-from random import Random
 from typing import Any
 
 from unwaver.text.english import cased
@@ -20,14 +19,14 @@ Match = re.Match[str]
 
 
 @cache
-def _lists() -> Mapping[str, Any]:
+def word_lists() -> Mapping[str, Any]:
     text = resources.files("unwaver.variants").joinpath("surface_english.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
 @cache
-def _set(table: str, name: str) -> frozenset[str]:
-    return frozenset(_lists()[table][name].split())
+def word_set(table: str, name: str) -> frozenset[str]:
+    return frozenset(word_lists()[table][name].split())
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -36,7 +35,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 def is_english(text: str) -> bool:
     """Words speak for it and none against: "7 dogs in a park" -> True, "7 Zwerge im Wald", "7 dwarfs" -> False."""
     words = {word.lower() for word in _WORD.findall(text)}
-    strong, weak, foreign = (len(words & _set("evidence", name)) for name in ("strong", "weak", "foreign"))
+    strong, weak, foreign = (len(words & word_set("evidence", name)) for name in ("strong", "weak", "foreign"))
     return 2 * strong + weak - 3 * foreign >= 2
 
 
@@ -146,9 +145,9 @@ def _in_question(found: Match) -> bool:
 
 
 @cache
-def _values() -> Mapping[str, int]:
+def number_values() -> Mapping[str, int]:
     """zero -> 0 … ninety-nine -> 99."""
-    small, tens = _lists()["numbers"]["small"].split(), _lists()["numbers"]["tens"].split()
+    small, tens = word_lists()["numbers"]["small"].split(), word_lists()["numbers"]["tens"].split()
     values = {word: n for n, word in enumerate(small)}
     for n, ten in enumerate(tens, 2):
         values[ten] = 10 * n
@@ -158,7 +157,7 @@ def _values() -> Mapping[str, int]:
 
 @cache
 def _names_of_values() -> Mapping[int, str]:
-    return {n: word for word, n in _values().items()}
+    return {n: word for word, n in number_values().items()}
 
 
 _DIGITS = re.compile(r"(?<![^\s\"“])(?:0|[1-9]\d?)(?=[,;.!?\"”]*(?:\s|$))")
@@ -181,7 +180,7 @@ def number_changes(text: str) -> Iterator[Rewrite]:
 @cache
 def _number_words() -> re.Pattern[str]:
     """Without one ("no one", "one day") and zero."""
-    values = sorted(_values(), key=len, reverse=True)
+    values = sorted(number_values(), key=len, reverse=True)
     return re.compile(
         rf"(?<![\w'’-])(?:{'|'.join(w for w in values if w not in ('one', 'zero'))})(?![\w'’-])", re.I
     )
@@ -197,7 +196,7 @@ def _in_words(found: Match) -> str:
 
 def _in_digits(found: Match) -> str:
     capital = found[0][0].isupper() and not _begins(found)
-    return found[0] if capital or not _is_amount(found) else str(_values()[found[0].lower()])
+    return found[0] if capital or not _is_amount(found) else str(number_values()[found[0].lower()])
 
 
 def _separated(found: Match) -> str:
@@ -208,7 +207,7 @@ def _separated(found: Match) -> str:
 def _is_amount(found: Match) -> bool:
     """Not a date or time, not a part of another number, not the number of a room or a page."""
     rest = found.string[found.end() :]
-    if found.string.islower() and _bare(_after(found)) not in _set("numbers", "counted"):
+    if found.string.islower() and _bare(_after(found)) not in word_set("numbers", "counted"):
         return False  # without capitals a name cannot be told: "modern warfare 2", "five guys"
     ended = bool(re.match(r"[,;.!?\"”]", rest))  # what comes after is another part of the sentence
     return _fits_before(_before(found)) and (ended or _fits_after(_after(found), rest))
@@ -236,17 +235,27 @@ def _fits_after(after: str, rest: str) -> bool:
 
 @cache
 def _names_before() -> frozenset[str]:
-    return _set("numbers", "names") | _set("numbers", "months") | _set("numbers", "parts") | _values().keys()
+    return (
+        word_set("numbers", "names")
+        | word_set("numbers", "months")
+        | word_set("numbers", "parts")
+        | number_values().keys()
+    )
 
 
 @cache
 def _names_after() -> frozenset[str]:
-    return _set("numbers", "after") | _set("numbers", "months") | _set("numbers", "parts") | _values().keys()
+    return (
+        word_set("numbers", "after")
+        | word_set("numbers", "months")
+        | word_set("numbers", "parts")
+        | number_values().keys()
+    )
 
 
 @cache
 def _function_words() -> frozenset[str]:
-    return _set("evidence", "strong") | _set("evidence", "weak")
+    return word_set("evidence", "strong") | word_set("evidence", "weak")
 
 
 # --- spelling -----------------------------------------------------------------------------------------------
@@ -255,7 +264,7 @@ def _function_words() -> frozenset[str]:
 @cache
 def spelling() -> Mapping[str, str]:
     """American -> British: color -> colour, organizing -> organising."""
-    lists = _lists()["spelling"]
+    lists = word_lists()["spelling"]
     found = {f"{w}{e}": f"{w[:-2]}our{e}" for w in lists["our"] for e in lists["our_endings"]}
     found |= {f"{w}z{e}": f"{w}s{e}" for w in lists["ize"] for e in lists["ize_endings"]}
     found |= {f"{w}ization{s}": f"{w}isation{s}" for w in lists["ization"] for s in ("", "s")}
@@ -287,99 +296,5 @@ def _respelled(text: str, other: Mapping[str, str]) -> str:
 def _may_be_name(found: Match) -> bool:
     """By its capital; in a text without capitals a few words are never sure: "jean grey", "guitar center"."""
     if found.string.islower():
-        return found[0] in _set("spelling", "in_names")
+        return found[0] in word_set("spelling", "in_names")
     return found[0][0].isupper() and not found[0].isupper() and not _begins(found)
-
-
-# --- typing errors ------------------------------------------------------------------------------------------
-
-SHORTEST, LONGEST = 5, 30  # letters of a word that may get an error
-
-
-def typo_changes(text: str, is_word: Callable[[str], bool], random: Random) -> Iterator[Rewrite]:
-    """One error a variant: two letters swapped, one dropped, one doubled, one taken for its neighbour on the
-    keyboard. First and last letter stay, and no other word comes of it."""
-    words = [found for found in _WORD.finditer(text) if _may_err(found)]
-    for tag, change in _ERRORS.items():
-        random.shuffle(words)
-        if error := next(_errors(words, change, is_word, random), None):
-            found, word = error
-            yield Rewrite(text[: found.start()] + word + text[found.end() :], tag)
-
-
-# parts of an address, a name with a hyphen, a contraction
-_GLUED_BEFORE = re.compile(r"[\w@#/\\.:'’-]\Z")
-_GLUED_AFTER = re.compile(r"[\w@/\\'’-]|[.:]\w")
-
-
-def _may_err(found: Match) -> bool:
-    """No short word, no name, no negation, no number; letters of the keyboard only."""
-    word = found[0]
-    if not SHORTEST <= len(word) <= LONGEST or not (word.isascii() and word.isalpha()):
-        return False
-    if _GLUED_BEFORE.search(found.string, 0, found.start()) or _GLUED_AFTER.match(found.string, found.end()):
-        return False
-    return word.islower() and word not in _set("typing", "kept") and word not in _values()
-
-
-def _errors(
-    words: list[Match],
-    change: Callable[[str, int, Random], str],
-    is_word: Callable[[str], bool],
-    random: Random,
-) -> Iterator[tuple[Match, str]]:
-    for found in words:
-        places = list(range(1, len(found[0]) - 2))
-        random.shuffle(places)
-        for place in places:
-            word = change(found[0], place, random)
-            if word != found[0] and not is_word(word):
-                yield found, word
-
-
-def _swap(word: str, i: int, _: Random) -> str:
-    return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
-
-
-def _drop(word: str, i: int, _: Random) -> str:
-    return word[:i] + word[i + 1 :]
-
-
-def _double(word: str, i: int, _: Random) -> str:
-    return word[: i + 1] + word[i:]
-
-
-def _neighbour(word: str, i: int, random: Random) -> str:
-    return word[:i] + random.choice(_beside()[word[i]]) + word[i + 1 :]
-
-
-_ERRORS: Mapping[str, Callable[[str, int, Random], str]] = {
-    "swap": _swap,
-    "drop": _drop,
-    "double": _double,
-    "neighbour": _neighbour,
-}
-
-
-@cache
-def _beside() -> Mapping[str, str]:
-    """q -> "w", w -> "qe"."""
-    return {
-        letter: row[max(i - 1, 0) : i] + row[i + 1 : i + 2]
-        for row in _lists()["typing"]["rows"]
-        for i, letter in enumerate(row)
-    }
-
-
-def word_test(texts: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a string could be a word, as the words of the texts show: each run of three letters stands in one of
-    them. "walking" and "make" there make "waking" a word, while "wlaking" is none for want of "wla"."""
-    words = {word for text in texts for word in _WORD.findall(text.lower())}
-    seen = {run for word in words for run in _threes(word)}
-    return lambda word: all(run in seen for run in _threes(word.lower()))
-
-
-def _threes(word: str) -> Iterator[str]:
-    """_threes("dog") -> "^do", "dog", "og$"."""
-    padded = f"^{word}$"
-    return (padded[i : i + 3] for i in range(len(padded) - 2))

@@ -43,7 +43,8 @@ _FINAL = re.compile(r"(?P<start>.*[^\s.!?。！？…।])(?P<mark>\s*[.!?。！
 _ABBREVIATION = re.compile(r"\w\.\w+$")  # of "U.S." the last mark is part of the word
 _ASKS = re.compile(
     r"(who|whom|whose|what|when|where|why|which|how|is|are|am|was|were|do|does|did|has|have|had|can|could|will|would"
-    r"|shall|should|may|might|must)\b",
+    r"|shall|should|may|might|must"
+    r"|wer|wen|wem|wessen|wie|wo|woher|wohin|wann|warum|wieso|weshalb|welche[nmrs]?)\b",
     re.IGNORECASE,
 )
 # which mark ends a sentence in a script; others are left alone
