@@ -159,6 +159,12 @@ def test_unmatched_labels_show_both_sides_and_the_way_out(model: Any) -> None:
             [[0], [1]],
         ),
         (NLI, list(NLI), {"neutral": "not_entailment"}, [[0], [1], [2]]),  # meant for another task of the run
+        (
+            ("entailment", "not_entailment"),
+            list(NLI),
+            {"neutral": "weakener|not_entailment", "contradiction": "weakener|not_entailment"},
+            [[0], [1, 2]],
+        ),
     ],
 )
 def test_joined_labels(choices: Any, labels: list[str], mapping: Any, expected: Any) -> None:

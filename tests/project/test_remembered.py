@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ import pytest
 from unwaver.cli.main import cli
 from unwaver.errors import UnwaverError
 from unwaver.project import checking, remembered
+from unwaver.project.file import open_project
 
 TOML = """
 [run]
@@ -176,14 +180,48 @@ def test_what_is_remembered_holds_no_key(check: Checks, monkeypatch: pytest.Monk
     assert {"q.csv", "unwaver.toml", "unwaver.lock.jsonl", "prompt.txt"} <= set(json.loads(text)["files"])
 
 
-def test_what_is_on_this_machine_is_not_remembered(
+@pytest.mark.parametrize("option", ["model", "agree"])
+def test_a_model_folder_is_part_of_the_state(check: Checks, option: str) -> None:
+    folder = Path("models/mine")
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    named = {
+        "model": f'model = "hf/{folder}"',
+        "agree": f'model = "fake/random"\nagree = ["entail=hf/{folder}@0.7"]',
+    }
+    Path("unwaver.toml").write_text(TOML.replace('model = "fake/random"', named[option]))
+    before = remembered.state_of(open_project())
+    assert before is not None
+    assert remembered.state_of(open_project()) == before
+    (folder / "weights").write_text("1")
+    after = remembered.state_of(open_project())
+    assert after is not None
+    assert not remembered.same_inputs(before, after)
+
+
+@pytest.mark.parametrize("model", ["hf/owner/name", "@hub"])
+def test_a_model_of_the_hub_is_not_remembered(check: Checks, model: str) -> None:
+    more = '[models.hub]\nmodel = "hf/owner/name"\n' if model == "@hub" else ""
+    Path("unwaver.toml").write_text(TOML.replace("fake/random", model) + more)
+    assert remembered.state_of(open_project()) is None
+
+
+def test_a_suite_in_a_data_folder_is_not_remembered(check: Checks) -> None:
+    Path("unwaver.toml").write_text(
+        TOML.replace('from = "q.csv"\nvariants = "surface_case"', 'from = "becel/snli"')
+    )
+    assert remembered.state_of(open_project()) is None
+
+
+def test_code_of_ones_own_is_not_remembered(
     check: Checks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A model in a folder, a function or a plug-in in the making may change without a trace."""
-    monkeypatch.undo()
-    monkeypatch.chdir(tmp_path)
+    """In a process of its own: here, the tests themselves are such code."""
     (tmp_path / "mine.py").write_text("def answer(prompts):\n    return ['yes' for _ in prompts]\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    Path("unwaver.toml").write_text(TOML.replace("fake/random", "python/mine:answer"))
-    check("--accept")
-    assert not Path("runs/check.json").exists()
+    for model, kept in (("fake/random", True), ("python/mine:answer", False)):
+        Path("unwaver.toml").write_text(TOML.replace("fake/random", model))
+        command = [sys.executable, "-m", "unwaver.cli.main", "check", "--accept"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert Path("runs/check.json").exists() is kept
+        shutil.rmtree("runs")

@@ -108,3 +108,25 @@ def test_a_run_and_its_folder(data: Path, tmp_path: Path) -> None:
     assert again.find("P_C") == result.find("P_C")
     repeated = unwaver.run(str(tmp_path / "run" / "groups.jsonl"), "fake/random", out=str(tmp_path / "again"))
     assert repeated.find("P_C").value == result.find("P_C").value
+
+
+def test_a_map_of_labels_that_one_of_two_suites_needs(
+    data: Path, nli_model: Path, tmp_path: Path, call: Any
+) -> None:
+    """An NLI classifier on becel/snli, which has its labels, beside becel/rte and paranlu/snli, which need a map."""
+    labels = {"neutral": "weakener", "contradiction": "weakener", "entailment": "strengthener"}
+    maps = [f"{label}={other}" for label, other in labels.items()]
+    maps += [f"{label}=not_entailment" for label in ("neutral", "contradiction")]
+    given = [word for text in maps for word in ("--map", text)]
+    suites = ("becel/snli/semantic", "becel/rte/semantic", "paranlu/snli")
+    command = ("run", *suites, "--model", f"hf/{nli_model}", "--limit", "2", "--out", "r", "--no-report", "--json")
+    code, _, err = call(*command, *given[:6], "--data-dir", str(data))
+    assert code == 2  # nothing says what rte's labels are
+    assert "do not match those of rte (entailment, not_entailment)" in err
+    code, out, err = call(*command, *given, "--data-dir", str(data))
+    assert code == 0, err
+    assert {(s["suite"], s["task"]) for s in json.loads(out)["scores"]} >= {
+        ("becel", "snli"),
+        ("becel", "rte"),
+        ("paranlu", "snli"),
+    }

@@ -21,7 +21,7 @@ def refuse_foreign(path: Path) -> None:
     if path.is_file() and _is_other_promptfoo(path):
         hint = "write JSON: promptfoo eval --output results.json, or promptfoo export eval latest -o results.json"
         raise DataError(
-            f"this is promptfoo's {path.suffix[1:]}, which lacks part of the results", file=path, hint=hint
+            f"this is promptfoo's {path.suffix[1:]}, which unwaver does not read", file=path, hint=hint
         )
 
 

@@ -1,9 +1,9 @@
 """The verdict of the last check. If nothing that it was made from has changed, the next check says it again.
 
 runs/check.json holds the lines of the verdict beside a hash of each file that they depend on: unwaver.toml, the
-lock, the sources, their groups, answers and scores, the code of unwaver and the list of installed packages. One
-file that differs, and everything is computed again. What a verdict depends on must be known in full: where a model
-runs on this machine, a suite comes from a data folder or a plug-in is at work, nothing is remembered.
+lock, the sources, their groups, answers and scores, files and model folders named in settings, the code of unwaver
+and the list of installed packages. One that differs, and everything is computed again. What a verdict depends on
+must be known in full: for a suite from a data folder, a model of the hub or code of one's own nothing is kept.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +22,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from unwaver.console import Console
 
 if TYPE_CHECKING:
+    from unwaver.config import Config
     from unwaver.project.checking import Outcomes
     from unwaver.project.file import Project, Source
 
 FILE, VERSION, RUNS = "check.json", 1, "runs"
-SERVICES = ("openai", "fake")  # providers whose answers are all in the store
+_LOADED = re.compile(r"(?:^|=)(?:hf|embedding|bertscore|regression)/([^,@]+)")  # models by folder or hub id
 _VARIABLES = ("OPENAI_BASE_URL", "UNWAVER_DATA", "UNWAVER_MODELS", "UNWAVER_WORDNET", "UNWAVER_CACHE")
 _WRITTEN = ("run.json", "scores.json", "report.html")  # by every check
 _OF_A_RUN = ("groups.jsonl", "answers.sqlite", "answers.sqlite-wal", "audit.jsonl", "seen.json", *_WRITTEN)
@@ -92,10 +94,10 @@ def state_of(project: Project) -> State | None:
         found = [_files_of(project, source) for source in project.sources]
     except UnwaverError:  # the check says what is wrong
         return None
-    files = {project.path, project.folder / LOCK, *(path for of in found for path in of or ())}
-    if None in found or any(path.is_dir() for path in files) or not _is_closed():
+    if None in found or not _is_closed():
         return None
-    return {os.path.relpath(path, project.folder): _hash(path) for path in sorted(files)}
+    files = {project.path, project.folder / LOCK, *(path for of in found for path in of or ())}
+    return {str(path): _hash(path) for path in sorted(files)}
 
 
 def same_inputs(one: State, other: State) -> bool:
@@ -105,7 +107,7 @@ def same_inputs(one: State, other: State) -> bool:
 
 
 def _files_of(project: Project, source: Source) -> list[Path] | None:
-    """The files of a source, whether they are there or not; None for a suite in a data folder."""
+    """The files and folders of a source, whether they are there or not; None where it depends on more."""
     from unwaver.paths import named_files
     from unwaver.project.checking import run_config
     from unwaver.project.frozen import Places, is_file
@@ -115,22 +117,29 @@ def _files_of(project: Project, source: Source) -> list[Path] | None:
         return [given, *named]
     if is_file(project, source):
         places = Places.of(project, source)
-        run = run_config(project, source, places.groups).folder
-        own = [given, places.groups, places.record]
+        config, own = run_config(project, source, places.groups), [given, places.groups, places.record]
     elif source.given.partition("/")[0] == "sample":
-        run, own = run_config(project, source, None).folder, []
+        config, own = run_config(project, source, None), []
     else:
         return None
-    return [*own, *named, *(project.folder / run / name for name in _OF_A_RUN)]
+    models = _model_folders(config)
+    if not all(path.is_dir() for path in models):
+        return None  # the hub may have another version of it tomorrow
+    return [*own, *named, *models, *(project.folder / config.folder / name for name in _OF_A_RUN)]
+
+
+def _model_folders(config: Config) -> list[Path]:
+    """Where local models are, by whatever option names them: "entail=hf/FOLDER@0.7" -> FOLDER."""
+    from unwaver.config import named_models
+    from unwaver.named_models import resolved
+
+    texts = [resolved(text, option) for option, named in named_models(config).items() for text in named if text]
+    return [Path(found[1]).expanduser() for text in texts for found in _LOADED.finditer(text)]
 
 
 def _is_closed() -> bool:
-    """Whether the answers come from services alone, and the code from unwaver and what it is installed with."""
-    from unwaver.catalog import SECTIONS
-
-    others = {name: place for name, (place, _) in SECTIONS["models"].items() if name not in SERVICES}
-    local = {place.partition(":")[0] for place in others.values()}
-    return not local & sys.modules.keys() and "torch" not in sys.modules and not any(_strangers())
+    """Whether the code is all unwaver's or installed."""
+    return not any(_strangers())
 
 
 def _strangers() -> Iterator[str]:
@@ -138,7 +147,9 @@ def _strangers() -> Iterator[str]:
     known = (str(_HOME), str(_HOME.resolve()), str(Path(os.__file__).parent), *_package_folders())
     for name, module in list(sys.modules.items()):
         place = getattr(module, "__file__", None)
-        if isinstance(place, str) and name != "__main__" and not place.startswith(known):
+        if name.startswith("__") or not isinstance(place, str) or not Path(place).is_absolute():
+            continue  # the command itself; torch.ops says it is in "_ops.py"
+        if not place.startswith(known):
             yield name
 
 
@@ -165,6 +176,10 @@ def _package_folders() -> list[str]:
 
 
 def _hash(path: Path) -> str | None:
+    """Of a folder, which may hold gigabytes, names, sizes and times."""
+    if path.is_dir():
+        stats = [(str(each.relative_to(path)), each.stat()) for each in sorted(path.rglob("*"))]
+        return _digest(json.dumps([(name, s.st_size, s.st_mtime_ns) for name, s in stats]).encode())
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
