@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -52,6 +53,15 @@ def test_every_function_has_a_command_of_its_name_and_a_signature() -> None:
         assert inspect.getdoc(function), name
         parameters = inspect.signature(function).parameters.values()
         assert all(p.annotation is not inspect.Parameter.empty for p in parameters), name
+
+
+def test_importing_costs_nothing() -> None:
+    code = (
+        "import sys, unwaver\nfor name in ('run', 'check', 'Result', 'UnwaverError'): getattr(unwaver, name)\n"
+        "print(sorted({'polars', 'numpy', 'rich', 'click', 'asyncio', 'IPython'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_the_typed_options_are_those_of_a_run() -> None:

@@ -7,6 +7,7 @@ notebook, and a client that a function keeps open belongs to one loop from run t
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
 from collections.abc import Callable, Generator
@@ -22,6 +23,15 @@ class _Loop:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="unwaver-event-loop")
         self.thread.start()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """At the end of the process; a loop that is still busy then is left alone."""
+        if self.process == os.getpid() and self.thread.is_alive():
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self.thread.join(timeout=1)
+            if not self.thread.is_alive():
+                self.loop.close()
 
 
 _lock = threading.Lock()
