@@ -194,6 +194,9 @@ def test_latex_writes_names_below_a_symbol() -> None:
 
     assert _latex_metric("tau_conditioned ↓") == r"$\tau_{\mathrm{conditioned}}$ $\downarrow$"
     assert _latex_metric("P_C ↑") == r"$P_C$ $\uparrow$"
+    assert _latex_metric("P_C_pairs ↑") == r"$P_{C,\mathrm{pairs}}$ $\uparrow$"
+    assert _latex_metric("A_paraphrase") == r"$A_{\mathrm{paraphrase}}$"
+    assert [_latex_metric(name) for name in ("r_s@5", "C_S@0.9")] == ["$r_s@5$", "$C_S@0.9$"]
     assert _latex_metric("Cons_exact ↑") == r"Cons\_exact $\uparrow$"
 
 

@@ -85,13 +85,17 @@ def _comment(text: str) -> str:
 
 
 def _latex_metric(text: str) -> str:
-    """ "tau ↓" -> "$\\tau$ $\\downarrow$", "P_C ↑" -> "$P_C$ $\\uparrow$"; other names as they are."""
+    """ "tau ↓" -> "$\\tau$ $\\downarrow$", "P_C_pairs" -> "$P_{C,\\mathrm{pairs}}$", "r_r@5" -> "$r_r@5$"; names
+    that are words stay as they are."""
     name, space, rest = text.partition(" ")
     if found := re.fullmatch(r"tau(?:_(\w+))?", name):
         below = "" if found[1] is None else rf"_{{\mathrm{{{_latex_cell(found[1])}}}}}"
         symbol = rf"$\tau{below}$"
-    elif re.fullmatch(r"[A-Z]_[A-Z]", name):
+    elif re.fullmatch(r"[A-Zr]_[A-Za-z](@[\w.]+)?", name):
         symbol = f"${name}$"
+    elif found := re.fullmatch(r"([A-Z])_(?:([A-Z])_)?(\w+)", name):
+        below = f"{found[2]}," if found[2] else ""
+        symbol = rf"${found[1]}_{{{below}\mathrm{{{_latex_cell(found[3])}}}}}$"
     else:
         symbol = _latex_cell(name)
     return symbol + _latex_cell(space + rest)
