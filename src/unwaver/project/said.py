@@ -53,7 +53,7 @@ def _verdict(outcomes: Outcomes) -> Line:
         word = "fail" if gate.verdict == "fail" else "undecided"
         return word, f"{_lacking(outcomes)}: {outcomes.how_to_complete}"
     if not gate.checks:
-        return "fail", "no bar is about anything that was measured"
+        return "fail", "no bar applies to anything that was measured"
     of = len(gate.checks)
     if gate.verdict == "pass":
         met = {1: "the bar is met", 2: "both bars are met"}.get(of, f"all {of} bars are met")
@@ -64,7 +64,7 @@ def _verdict(outcomes: Outcomes) -> Line:
 
 
 def _by_kept(outcomes: Outcomes) -> str:
-    """What a pass rests on if nothing was asked: it says nothing of a service that changed since."""
+    """Said of a pass for which nothing was asked: the service may have changed since."""
     return "; nothing was asked (--fresh asks again)" if not _calls(outcomes) and _began(outcomes) else ""
 
 
@@ -102,7 +102,7 @@ def _values(outcomes: Outcomes) -> Iterator[Line]:
         scores = [leading_of(block) for block in checked.result.blocks()]
         shown = ", ".join(_score(s, checked.result) for s in scores if not s.task.startswith("average"))
         if any(SELF_CERTIFIED in s.flags for s in scores):
-            shown += "; only their writer has certified the paraphrases"
+            shown += "; the paraphrases are certified only by the model that wrote them"
         told.append(f"{checked.source.name}: {shown}" if several else shown)
     yield "measured", "; ".join(told)
 
@@ -133,7 +133,7 @@ def _changed(outcomes: Outcomes, with_texts: bool) -> Iterator[Line]:
     other, of = sum(len(c.answered) for c in found), sum(c.compared for c in found)
     new = sum(c.new for c in found)
     when = outcomes.lock.get("accepted", "?")
-    since = f"{other:,} of {of:,} groups have other answers than those accepted on {when}"
+    since = f"{other:,} of {of:,} groups have answers that differ from those accepted on {when}"
     mended = f"; fixed: {_listed(fixed)}" if fixed else ""
     yield "changed", since + mended + (f"; {_groups(new)} not in the lock" if new else "")
 
@@ -177,7 +177,7 @@ def _cost(outcomes: Outcomes) -> Line:
     if not (calls := _calls(outcomes)):
         began = _began(outcomes)
         again = "" if outcomes.gate.verdict == "pass" else "; --fresh asks again"  # a pass has said so
-        return "cost", f"nothing was asked{f': the answers are of {began}{again}' if began else ''}"
+        return "cost", f"nothing was asked{f': the answers are from {began}{again}' if began else ''}"
     return "cost", f"{calls:,} requests{_spent(_asking(outcomes))}"
 
 
@@ -201,7 +201,7 @@ def _runs(outcomes: Outcomes) -> list[Any]:
 def _spent(asking: Sequence[Any]) -> str:
     seconds = sum(each["seconds"] for each in asking)
     costs = [each["cost"] for each in asking if each.get("cost") is not None]
-    money = f", {sum(costs):.4g} in all" if costs else ""
+    money = f", cost {sum(costs):.4g}" if costs else ""
     return f" in {seconds:,.0f} s{money}"
 
 
