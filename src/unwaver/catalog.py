@@ -87,7 +87,7 @@ VARIANTS: Section = {
         "unwaver.variants.auto:auto",
         "three certified paraphrases, two surface changes, and the original asked again twice",
     ),
-    "swap": ("unwaver.variants.swap:swap", "symmetric: the two texts change places"),
+    "swap": ("unwaver.variants.swap:swap", "symmetric: the two texts are swapped"),
     "reverse": (
         "unwaver.variants.render:reverse",
         "CALM: the two texts in the other order, each with its indicator",

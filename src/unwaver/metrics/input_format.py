@@ -1,6 +1,6 @@
 """C_R and C_S of CALM: does the prediction survive a change of the input format? Higher is better.
 
-C_R     reverse: share of pairs whose prediction stays when the two texts change places
+C_R     reverse: share of pairs whose prediction stays when the two texts are swapped
 C_S     signal: share of items where every sign gives the original prediction (pass rate p >= θ = 1)
 C_S@θ   the same with p >= θ; --theta chooses other θ than those of the paper's range
 """
@@ -80,7 +80,7 @@ MEANINGS = (
     Meaning(
         "C_R",
         title="consistency under reversal",
-        says="Share of answers that stay the same when the two texts change places.",
+        says="Share of answers that stay the same when the two texts are swapped.",
         formula="C_R = 1 − τ of the kind reverse",
         better="high",
         paper=CALM,
