@@ -98,7 +98,7 @@ def test_a_cell_may_be_longer_than_the_limit_of_csv_which_stays_as_it_was(tmp_pa
 def test_of_two_columns_with_one_name_the_first_counts_unless_it_is_needed(tmp_path):
     table = write(tmp_path / "t.tsv", "index\tindex\tlabel\n1\t2\t0\n")
     assert read_rows(table, required=("label",))[0].cells == {"index": "1", "label": "0"}
-    with pytest.raises(DataError, match='column "index" is there 2 times') as raised:
+    with pytest.raises(DataError, match='column "index" occurs 2 times') as raised:
         read_rows(table, required=("index",))
     assert raised.value.line == 1
 

@@ -260,7 +260,7 @@ def _check_header(columns: Sequence[str], required: Sequence[str], where: Where)
             raise where.error(missing_column(name, columns), hint=_column_hint(name, columns, required))
         if columns.count(name) > 1:
             raise where.error(
-                f'column "{name}" is there {columns.count(name)} times', hint="rename one of the columns"
+                f'column "{name}" occurs {columns.count(name)} times', hint="rename one of the columns"
             )
 
 

@@ -82,7 +82,7 @@ def test_a_wrong_alpha_in_a_bars_file(refused: Call) -> None:
 def test_two_bars_to_stop_at(refused: Call) -> None:
     command = ("run", "sample/rte/symmetric", "--model", "fake/random", "--out", "s")
     said = refused(*command, "--until", "tau<=0.1", "--until", "accuracy>=0.5")
-    assert "--until is there 2 times" in said
+    assert "--until is given 2 times" in said
     assert not Path("s").exists()
 
 

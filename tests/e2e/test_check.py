@@ -208,7 +208,7 @@ def test_what_init_writes(project: Any, tmp_path: Path, server: Server) -> None:
     assert not server.bodies
     again = project("init", "--from", "questions.csv", "--model", "fake/random")
     assert again.returncode == 2
-    assert "there already" in again.stderr
+    assert "already exists" in again.stderr
     assert (tmp_path / "unwaver.toml").read_text() == text
 
 

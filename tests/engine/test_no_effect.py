@@ -183,7 +183,7 @@ def test_a_task_that_looks_like_a_file_is_refused(said: Said, name: str) -> None
 def test_an_option_of_one_text_is_never_silently_the_last(said: Said, option: str) -> None:
     import click
 
-    with pytest.raises(click.UsageError, match=f"{option.split()[0]} is there 2 times, expected once"):
+    with pytest.raises(click.UsageError, match=f"{option.split()[0]} is given 2 times, expected once"):
         said(f"run sample --model fake/random {option} {option}")
 
 

@@ -68,7 +68,7 @@ def command() -> None:
         default=0.5,
         show_default=True,
         metavar="X",
-        help="Labels of X or more mean that the two answers say the same.",
+        help="Labels of X or more mean that the two answers are equivalent.",
     ),
 )
 @section(
@@ -86,7 +86,7 @@ def command() -> None:
 )
 @section(
     "Output",
-    option("--store", type=PATH, metavar="FILE", help="Answer store of models. [default: beside the pairs]"),
+    option("--store", type=PATH, metavar="FILE", help="Answer store of models. [default: next to the pairs]"),
     option("--plot", type=PATH, metavar="FILE", help="Draw the correlations: .svg, .png or .pdf."),
     FORCE,
     JSON,

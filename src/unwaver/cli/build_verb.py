@@ -93,7 +93,7 @@ if TYPE_CHECKING:
         "--store",
         type=click.Path(),
         metavar="FILE",
-        help="Answer store of writer and certifiers. [default: beside --out]",
+        help="Answer store of writer and certifiers. [default: next to --out]",
     ),
     FORCE,
     JSON,
@@ -104,7 +104,7 @@ def command(**options: Any) -> None:
 
     VARIANTS are names from `unwaver list variants`; surface means every variant whose name starts with it. unwaver
     counts the items it cannot make a variant of, with the reason. If --writer is a model, or with --judge, unwaver
-    certifies the candidates now and records each decision in audit.jsonl beside the groups.
+    certifies the candidates now and records each decision in audit.jsonl next to the groups.
     """
     as_json, quiet = options.pop("as_json"), options.pop("quiet")
     out, force, dry_run = options.pop("out"), options.pop("force"), options.pop("dry_run")

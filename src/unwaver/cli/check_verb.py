@@ -78,8 +78,8 @@ def command(
 ) -> None:
     """Do what unwaver.toml says: ask, compare with what was accepted, and decide.
 
-    Groups are made from the sources once and kept in unwaver.groups. Answers that are there already are not asked
-    for again. Options given here override the file. `unwaver init` writes the file.
+    unwaver makes the groups once, keeps them in unwaver.groups, and asks nothing twice. Options given here
+    override the file. `unwaver init` writes the file.
 
     Exit codes: 0 pass, 1 fail or undecided, 2 invalid input, 3 answers are missing.
     """

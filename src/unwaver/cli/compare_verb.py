@@ -28,7 +28,7 @@ from unwaver.cli.sections import option, section, verb
         "metrics",
         multiple=True,
         metavar="NAME",
-        help="Metric to compare. Repeatable. [default: the main metric of each relation]",
+        help="Metric to compare. Repeatable. [default: the leading metric of each relation]",
     ),
     COMMON,
     ALLOW_DIFFERENT,

@@ -20,7 +20,7 @@ NOT_FIT = 2
 )
 @section("Output", JSON)
 def command(models: tuple[str, ...], as_json: bool) -> None:
-    """Check that extras, keys and servers are there. Each model is asked one short question.
+    """Check that extras, keys and servers are available. Each model is asked one short question.
 
     Keys are never shown. Exit codes: 0 all is well, 2 something that is needed is missing.
     """

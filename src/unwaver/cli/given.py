@@ -19,7 +19,7 @@ def check_given(ctx: click.Context, given: Mapping[str, Any], order: Sequence[cl
     """`given` are the texts by parameter, `order` the parameters as they were typed."""
     for each in order:
         if _is_one_text(each) and order.count(each) > 1:
-            raise click.UsageError(f"{each.opts[-1]} is there {order.count(each)} times, expected once", ctx)
+            raise click.UsageError(f"{each.opts[-1]} is given {order.count(each)} times, expected once", ctx)
     for each in ctx.command.params:
         texts = given.get(each.name or "")
         for text in texts if isinstance(texts, list | tuple) else [texts]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @section(
     "Output",
     option("--schema", is_flag=True, help="Print the JSON Schema of unwaver.toml for editors, and write nothing."),
-    FORCE.but(help="Overwrite an unwaver.toml that is there."),
+    FORCE.but(help="Overwrite an existing unwaver.toml."),
 )
 def command(file: Path | None, model: str | None, agree: str | None, schema: bool, force: bool) -> None:
     """Write unwaver.toml, the file that `unwaver check` follows.
@@ -59,7 +59,7 @@ def command(file: Path | None, model: str | None, agree: str | None, schema: boo
     place = Path(FILE)
     if place.exists() and not force:
         hint = "unwaver check follows it; unwaver init --force writes it anew"
-        raise UsageError("this file is there already", file=place, hint=hint)
+        raise UsageError("this file already exists", file=place, hint=hint)
     choices = _choices(file, model, agree)
     text = toml_text(choices)
     write_whole(place, text)

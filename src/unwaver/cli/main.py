@@ -75,8 +75,8 @@ class Verbs(sections.Verbs):
 def cli() -> None:
     """Measure how consistent a language model is.
 
-    unwaver asks a model the same thing in different words, negated, swapped and joined, and counts how often the
-    answers do not fit together.
+    unwaver asks a model variants of one question – paraphrased, negated, swapped, joined – and counts how often
+    the answers contradict each other.
     """
 
 

@@ -182,7 +182,7 @@ SHOTS_FROM = option(
     "--shots-from",
     multiple=True,
     metavar="SUITE[/TASK]",
-    help="Take the solved examples from these sets, as many from each. Repeatable. [default: the task's own]",
+    help="Take the solved examples from these sets, the same number from each. Repeatable. [default: the task's own]",
 )
 TEST = option(
     "--test",
@@ -217,7 +217,7 @@ answer_options = together(
             show_default=True,
             metavar="NAME",
             shell_complete=partial(completion.names, "logs"),
-            help="Format of the files: auto, run, table, lm-eval, inspect, promptfoo, helm or paranlu.",
+            help="Format of the files: auto, run, table, lm-eval, inspect, promptfoo, helm, paranlu or becel.",
         ),
         UNREADABLE,
         CUT,

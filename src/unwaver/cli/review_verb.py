@@ -29,7 +29,7 @@ from unwaver.errors import DataError, UsageError
 def command(groups: Path, out: Path, sample: int | None, seed: int) -> None:
     """Write a sheet on which a person judges variants.
 
-    GROUPS is a groups.jsonl or a run folder. If variants were certified (audit.jsonl is beside it), the sheet has
+    GROUPS is a groups.jsonl or a run folder. If variants were certified (audit.jsonl is next to it), the sheet has
     only the accepted ones. Fill the column verdict with ok or wrong and, if you like, reason. Then pass the sheet
     to run, build or score with --review: wrong variants no longer count, and their share bounds the scores.
     """

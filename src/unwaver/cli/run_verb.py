@@ -116,7 +116,7 @@ def _only(given: tuple[str, ...], option: str) -> str | None:
     """("tau<=0.10",) -> "tau<=0.10"; a second one would be dropped in silence."""
     if len(given) > 1:
         hint = "give one; unwaver gate checks several: --bar 'tau<=0.10' --bar 'accuracy>=0.8'"
-        raise UsageError(f"{option} is there {len(given)} times, expected once", hint=hint)
+        raise UsageError(f"{option} is given {len(given)} times, expected once", hint=hint)
     return given[0] if given else None
 
 

@@ -6,7 +6,7 @@ HELP = {
     "In a project": {
         "init": "Write unwaver.toml for your questions and your model.",
         "check": "Do what unwaver.toml says: ask, compare, decide.",
-        "doctor": "Check that extras, keys and servers are there.",
+        "doctor": "Check that extras, keys and servers are available.",
     },
     "Measure": {
         "run": "Ask models about suites and score the answers.",
