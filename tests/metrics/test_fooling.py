@@ -390,10 +390,10 @@ def test_the_table_says_why_items_have_no_rate():
     text = " ".join(str(scored(items, keep=2)).split())
     assert "answered wrong" in text
     assert "too few" in text
-    assert "other items for each k (1: 2, 2: 1)" in text
+    assert "each k has different items (1: 2, 2: 1)" in text
     even = str(scored([(E, E, [E, C])], keep=2))
     assert "answered wrong" not in even
-    assert "other items for each k" not in even
+    assert "each k has different items" not in even
 
 
 def test_an_item_that_was_right_once_is_not_called_wrong():

@@ -182,7 +182,7 @@ SHOTS_FROM = option(
     "--shots-from",
     multiple=True,
     metavar="SUITE[/TASK]",
-    help="Take the solved examples from these sets, the same number from each. Repeatable. [default: the task's own]",
+    help="Take solved examples from these sets, the same number from each. Repeatable. [default: the task's own]",
 )
 TEST = option(
     "--test",

@@ -102,7 +102,7 @@ MEANINGS = (
         "macro_f1",
         title="macro-averaged F1",
         says="Mean over the labels of their F1, on the whole split that a set was made from. An unreadable answer "
-        "is a miss for the right label and no answer for any other.",
+        "counts as a miss for the right label only.",
         formula="mean over labels of 2 · hits / (answers with the label + items whose gold it is)",
         better="high",
         paper=BECEL,

@@ -142,7 +142,7 @@ MEANINGS = (
     Meaning(
         "var_wording_share",
         title="share of variance due to wording",
-        says="Share of the variance of right and wrong that is due to wording, sampling noise taken apart.",
+        says="Share of the variance of right and wrong that is due to wording, without sampling noise.",
         formula="var_wording / (var_item + var_wording + var_replicate)",
         better="low",
         docs="docs/methods.md#metrics",

@@ -42,7 +42,7 @@ def _side_by_side(scores: Sequence[Score]) -> Iterator[Figure]:
     )
     for row, s in zip(rows, shown, strict=True):
         row["says"] = f"{row['name']}, {row['colour']}: {s.value:.2f} bits, {s.counted:,} groups"
-    says = "Mean entropy of inconsistent answers on the changed input, by model. Lower is more certain."
+    says = "Mean entropy of inconsistent answers to variants, by model. Lower is more certain."
     spec = charts.bars(rows, "", "mean entropy, bits", format=".1f")
     yield Figure(_FAMILY, "How unsure the models were", says, "entropy_inconsistent", spec)
 
@@ -55,7 +55,7 @@ def _of_model(known: Sequence[Block], of: str) -> Iterator[Figure]:
         rows = list(_boxes(known, measure))
         if not rows:
             continue
-        says = "On the changed input: answers that held, and those that did not. Box: half of them, line: median."
+        says = "Consistent and inconsistent answers to variants. Box: half of them, line: median."
         form = "%" if measure == "max_prob" else ".1f"
         spec = charts.boxes(rows, axis, domain=(0, 1) if measure == "max_prob" else None, format=form)
         yield Figure(_FAMILY, title, says, f"{measure}_inconsistent", spec)
@@ -79,12 +79,12 @@ def _boxes(blocks: Sequence[Block], measure: str) -> Iterator[dict[str, object]]
 
 
 _FOUND: list[Meaning] = []
-for _state, _held in (("consistent", "held"), ("inconsistent", "did not hold")):
+for _state in ("consistent", "inconsistent"):
     _FOUND.append(
         Meaning(
             f"entropy_{_state}",
             title=f"entropy of {_state} answers",
-            says=f"How unsure the model was on the changed input where its answer {_held}, in bits.",
+            says=f"How uncertain the model was in its {_state} answers to variants, in bits.",
             formula="−Σ p·log₂ p over the class probabilities; averaged in a group, then over groups",
             paper=f"{CALM}; {BECEL}",
             docs="docs/methods.md#metrics",
@@ -95,7 +95,7 @@ for _state, _held in (("consistent", "held"), ("inconsistent", "did not hold")):
         Meaning(
             f"entropy_normalised_{_state}",
             title=f"normalised entropy of {_state} answers",
-            says=f"How unsure the model was on the changed input where its answer {_held}, from 0 (sure) to 1 "
+            says=f"How uncertain the model was in its {_state} answers to variants, from 0 (certain) to 1 "
             "(all labels equally likely). It can be compared between tasks with different numbers of labels.",
             formula="−Σ p·log₂ p / log₂ K with K labels; averaged in a group, then over groups",
             paper=CALM,
@@ -106,7 +106,7 @@ for _state, _held in (("consistent", "held"), ("inconsistent", "did not hold")):
         Meaning(
             f"max_prob_{_state}",
             title=f"confidence of {_state} answers",
-            says=f"Greatest class probability on the changed input where the answer {_held}.",
+            says=f"Highest class probability in {_state} answers to variants.",
             formula="max p; averaged in a group, then over groups",
             paper=f"{CALM}; {BECEL}",
             docs="docs/methods.md#metrics",

@@ -120,22 +120,22 @@ def _beside(context: Context) -> Sequence[str]:
 
 
 def items_by_k(context: Context) -> Iterator[str]:
-    """How many items each k rests on, below the k of the protocol."""
+    """How many items each k has, below the k of the protocol."""
     s = context.score
     rates = [r for r in context.block if r.metric.startswith("r_r@") and r.given is None]
     if not context.leads or _is_average(s) or s is not rates[-1] or len({r.counted for r in rates}) < 2:
         return
     counts = ", ".join(f"{r.metric.partition('@')[2]}: {r.counted:,}" for r in rates)
     yield (
-        f"{s.suite}/{s.task}/{s.kind} ({s.model}): rates at k rest on right items with at least k certified "
-        f"paraphrases, other items for each k ({counts})"
+        f"{s.suite}/{s.task}/{s.kind} ({s.model}): rates at k use items answered right with at least k "
+        f"certified paraphrases, so each k has different items ({counts})"
     )
 
 
 _STATES = {
     "": "all certified paraphrases of originals answered right",
     "flipped": "certified paraphrases that change the answer",
-    "unflipped": "certified paraphrases that leave the answer",
+    "unflipped": "certified paraphrases that do not change the answer",
     "original": "originals answered right",
 }
 _OF_PAIRS = {
@@ -147,7 +147,7 @@ _OF_PAIRS = {
     "ks": (
         "Kolmogorov–Smirnov distance",
         "Distance between the probabilities of the original's label on originals and on paraphrases",
-        "greatest distance of the two distribution functions",
+        "largest distance between the two distribution functions",
     ),
     "embedding_distance": (
         "embedding distance",
@@ -169,21 +169,21 @@ _OF_PAIRS = {
         "Number of words that original and paraphrase have in common",
         "words in common; lower case, no punctuation",
     ),
-    "length": ("length", "Words in the paraphrase", "number of words"),
-    "length_original": ("length of the original", "Words in the text that is paraphrased", "number of words"),
+    "length": ("length", "Number of words in the paraphrase", "number of words"),
+    "length_original": ("length of the original", "Number of words in the original", "number of words"),
     "length_context": (
         "length of the context",
-        "Words in what stays the same, such as the premise",
+        "Number of words in the texts that stay the same, such as the premise",
         "number of words",
     ),
     "pairs": (
-        "number of paraphrases",
+        "count",
         "Number of certified paraphrases",
         "count",
     ),
     "sigma": (
         "spread of the class probabilities",
-        "How sure the model is: the standard deviation of its class probabilities",
+        "How certain the model is: the standard deviation of its class probabilities",
         "σ = population standard deviation of the class probabilities; at most 0.471 for three classes",
     ),
 }

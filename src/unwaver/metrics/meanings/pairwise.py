@@ -110,13 +110,13 @@ def _beside(context: Context) -> Iterator[str]:
 
 
 def _about_sets(context: Context) -> Iterator[str]:
-    """How many different things were said, which is not a share."""
+    """The number of different answers, which is not a share."""
     s, entropy = context.score, context.beside("cluster_entropy")
     if {mean.metric for mean in means_of(context.block)[:1]} & {f"Cons_{name}" for name in WORDING}:
         return
     if s.value is not None and entropy is not None and entropy.value is not None:
         yield (
-            f"{s.task}/{s.kind} ({s.method}): the answers to a question say {_plain(s)} different things "
+            f"{s.task}/{s.kind} ({s.method}): a question has {_plain(s)} different answers "
             f"(clusters), {_plain(entropy)} bits (cluster_entropy), over {s.counted:,} questions"
         )
 
@@ -258,8 +258,8 @@ MEANINGS = (
     Meaning(
         "clusters",
         title="number of different answers",
-        says="How many different things the answers to a question say. Answers that agree by the first --agree "
-        "say the same.",
+        says="Number of different answers to a question. Answers that agree by the first --agree count as the "
+        "same.",
         formula="number of sets of answers that are connected by pairs at the threshold; mean over questions",
         docs=_DOCS,
         remark=_about_sets,
@@ -267,7 +267,7 @@ MEANINGS = (
     Meaning(
         "cluster_entropy",
         title="entropy of different answers",
-        says="How evenly the answers to a question spread over the different things they say, in bits.",
+        says="How evenly the answers to a question are spread over the different ones, in bits.",
         formula="−Σ p·log₂ p, p the share of answers in each set; mean over questions",
         better="low",
         docs=_DOCS,
@@ -275,8 +275,8 @@ MEANINGS = (
     Meaning(
         "majority_share",
         title="share of the most frequent answer",
-        says="Share of the answers to a question that say the most frequent thing. Answers that agree by the "
-        "first --agree say the same.",
+        says="Share of the answers to a question that are the most frequent one. Answers that agree by the "
+        "first --agree count as the same.",
         formula="size of the largest set of answers / answers; mean over questions",
         better="high",
         docs=_DOCS,

@@ -327,7 +327,7 @@ MEANINGS = (
     Meaning(
         "P_C_corrected",
         title="corrected paraphrastic consistency",
-        says="P_C under weights, made to sum to 1, that undo how the problems were sampled.",
+        says="P_C with weights that sum to 1 and correct for how the problems were sampled.",
         formula="Σ w·(θ² + (1 − θ)²) / Σ w",
         better="high",
         paper=PARANLU,
@@ -336,7 +336,7 @@ MEANINGS = (
     Meaning(
         "A_corrected",
         title="corrected accuracy",
-        says="Accuracy on paraphrases under weights, made to sum to 1, that undo how the problems were sampled.",
+        says="Accuracy on paraphrases with weights that sum to 1 and correct for how the problems were sampled.",
         formula="Σ w·θ / Σ w",
         better="high",
         paper=PARANLU,
@@ -345,7 +345,7 @@ MEANINGS = (
     Meaning(
         "P_C_corrected_published",
         title="corrected paraphrastic consistency, published weights",
-        says="P_C under the published weights, which undo how the problems were sampled.",
+        says="P_C with the published weights, which correct for how the problems were sampled.",
         formula="Σ w·(θ² + (1 − θ)²)",
         better="high",
         paper=PARANLU,
@@ -354,7 +354,7 @@ MEANINGS = (
     Meaning(
         "A_corrected_published",
         title="corrected accuracy, published weights",
-        says="Accuracy on paraphrases under the published weights, which undo how the problems were sampled.",
+        says="Accuracy on paraphrases with the published weights, which correct for how problems were sampled.",
         formula="Σ w·θ",
         better="high",
         paper=PARANLU,
