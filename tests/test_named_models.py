@@ -165,10 +165,10 @@ def test_options_in_the_name_win_over_general_ones() -> None:
 def test_hints_of_the_provider_name_the_option_that_was_used() -> None:
     from unwaver.models.helpers import open_consulted
 
-    with pytest.raises(UsageError, match="base_url is no address") as e:
+    with pytest.raises(UsageError, match="base_url is not an address") as e:
         open_consulted(Config((), ()), "openai/m,base_url=nowhere", option="--judge entail=")
     assert e.value.hint == "--judge entail=openai/m,base_url=http://localhost:8000/v1"
-    with pytest.raises(UsageError, match="base_url is no address") as e:
+    with pytest.raises(UsageError, match="base_url is not an address") as e:
         open_writer(Config((), (), writer="openai/m,base_url=nowhere"), {})
     assert e.value.hint == "--writer-arg base_url=http://localhost:8000/v1"
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from json import JSONDecodeError
 from pathlib import Path
 
 from unwaver.secrets import masked
@@ -85,6 +86,11 @@ def missing_extra(library: str, extra: str) -> ModelError:
 
 def _likeness(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, one, other).ratio()
+
+
+def about_json(error: JSONDecodeError) -> str:
+    """ "Unterminated string starting at column 48": Python's own words end in " at" only sometimes."""
+    return f"{error.msg.removesuffix(' at')} at column {error.colno}"
 
 
 def near(name: str, known: Iterable[str]) -> str:

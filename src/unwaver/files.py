@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unwaver.errors import DataError, near
+from unwaver.errors import DataError, about_json, near
 from unwaver.unpack import TooMuch, gunzipped
 
 EXTENSIONS = (".tsv", ".csv", ".jsonl", ".json")
@@ -292,7 +292,7 @@ def _json_list(text: str, path: Path) -> Iterator[tuple[int, Any]]:
     if text[position] != "[":
         raise DataError(
             f"found {text[position]}, expected a list of objects: [",
-            hint='write [{"column": "value"}, …], or one object a line in a .jsonl file',
+            hint='write [{"column": "value"}, …], or one object per line in a .jsonl file',
             file=path,
             line=text.count("\n", 0, position) + 1,
         )
@@ -328,7 +328,7 @@ def _check_end(text: str, end: int, line: int, path: Path) -> None:
     if rest:
         raise DataError(
             f"broken JSON: found {shown(rest)} after the end",
-            hint="a .jsonl file has one object a line, a .json file one list of objects",
+            hint="a .jsonl file has one object per line, a .json file one list of objects",
             file=path,
             line=line,
         )
@@ -347,7 +347,7 @@ def _decode(text: str, position: int, line: int, path: Path) -> tuple[Any, int]:
         value, end = json.JSONDecoder().raw_decode(text, position)
     except json.JSONDecodeError as error:
         raise DataError(
-            f"broken JSON: {error.msg} at column {error.colno}",
+            f"broken JSON: {about_json(error)}",
             hint="the file may be cut, or a quote or a comma is missing",
             file=path,
             line=line + text.count("\n", position, error.pos),

@@ -137,8 +137,8 @@ CASES: dict[str, Case] = {
     "no weights": Case("run sample --model hf/m", ("holds no weights (*.safetensors", "save_pretrained"), {"m/config.json": "{}"}, "m"),
     "neither classifier nor LM": Case("run sample --model hf/m", ("(architecture: BertModel)", "…ForSequenceClassification, …ForMultipleChoice, …ForCausalLM"), {"m/config.json": '{"architectures": ["BertModel"]}', "m/model.safetensors": "x"}),
     "credentials in a URL": Case("run sample --model openai/m --model-arg base_url=http://me:secret-word@h/v1", ("--model-arg base_url holds a user name or password", "OPENAI_API_KEY")),
-    "no address": Case("run sample --model openai/m --model-arg base_url=localhost", ("base_url is no address", "base_url=http://")),
-    "empty address": Case("run sample --model openai/m --model-arg base_url=", ("base_url is no address", "base_url=http://")),
+    "no address": Case("run sample --model openai/m --model-arg base_url=localhost", ("base_url is not an address", "base_url=http://")),
+    "empty address": Case("run sample --model openai/m --model-arg base_url=", ("base_url is not an address", "base_url=http://")),
     # published sets
     "no data": Case("RUN becel/snli/semantic --data-dir d", ("not found: becel/snli/semantic", "save it as", "--data-dir DIR or set UNWAVER_DATA", "--fetch"), {"d/x": ""}, SEMANTIC),
     "no data folder": Case("RUN becel/snli/semantic --data-dir d", ("no folder d", "save it as"), {}, SEMANTIC),
@@ -185,7 +185,7 @@ CASES: dict[str, Case] = {
     "predictions missing": Case("run sample/snli/semantic --model predictions/p.jsonl", ("no such file", "predictions/FILE"), {}, "p.jsonl"),
     "predictions: unknown label": Case("run sample/snli/semantic --model predictions/p.jsonl", ("unknown label 'neutrall'", "choices: 0 entailment, 1 neutral, 2 contradiction"), {"p.jsonl": '{"id": "sample/snli/semantic/0/0", "label": 0}\n{"id": "sample/snli/semantic/0/1", "label": "neutrall"}\n'}, "p.jsonl", 2),
     "predictions: duplicate id": Case("run sample/snli/semantic --model predictions/p.jsonl", ("id 'a', replicate 0 was answered before, in line 1", "one row for each id"), {"p.jsonl": '{"id": "a", "label": 0}\n' * 2}, "p.jsonl", 2),
-    "predictions: bad JSON": Case("run sample/snli/semantic --model predictions/p.jsonl", ("not JSON: Expecting value at column 8", "one JSON object a line"), {"p.jsonl": '{"id": "a", "label": 0}\n{"id": \n'}, "p.jsonl", 2),
+    "predictions: bad JSON": Case("run sample/snli/semantic --model predictions/p.jsonl", ("not JSON: Expecting value at column 8", "one JSON object per line"), {"p.jsonl": '{"id": "a", "label": 0}\n{"id": \n'}, "p.jsonl", 2),
     "predictions: no id": Case("run sample/snli/semantic --model predictions/p.csv", ("no column id; columns found: name, label", "the item's id"), {"p.csv": "name,label\na,0\n"}, "p.csv", 1),
     "predictions: empty": Case("run sample/snli/semantic --model predictions/p.jsonl", ("no predictions in it", "one row for each answer"), {"p.jsonl": "\n"}, "p.jsonl"),
     "predictions: of other items": Case("run sample/snli/semantic --model predictions/p.jsonl", ("none of its 1 ids is in this run: found 'a', expected such as 'sample/snli/semantic/0/0'", "--dry-run --out DIR"), {"p.jsonl": '{"id": "a", "label": 0}\n'}, "p.jsonl"),
@@ -588,7 +588,7 @@ def test_hub_id_without_network(unwaver: Any, nli_model: Path, tmp_path: Path) -
         assert 1 <= len(tried) <= 3
         check(
             done,
-            "nobody/nothing is no local folder, and the hub cannot be reached",
+            "nobody/nothing is not a local folder, and the hub cannot be reached",
             "give the path of a model folder",
         )
         args = ("run", "sample/snli/semantic", "--limit", "2", "--model", "hf/me/nli", "--out", "r", "--json")

@@ -87,7 +87,7 @@ def test_mixed_logs(scored: Any, tmp_path: Path) -> None:
     done = scored("samples_a.jsonl", "t.csv", "--json")
     error = json.loads(done.stdout)["error"]
     assert (done.returncode, error["file"], error["line"]) == (2, "t.csv", 1)
-    assert "found a log of table, expected one of lm-eval like samples_a.jsonl" in error["message"]
+    assert "this file has the format table, but samples_a.jsonl has the format lm-eval" in error["message"]
 
 
 def test_a_run_folder_is_scored_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

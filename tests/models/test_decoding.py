@@ -52,9 +52,9 @@ def test_the_defaults_stay_what_they_are() -> None:
         ("nucleus:top_p=much", "top_p=much, expected a number", None),
         ("beam:num_beams=1", "num_beams=1, expected a whole number above 1", None),
         ("beam:num_beams=2.5", "num_beams=2.5, expected a whole number", None),
-        ("nucleus:top_p", "'top_p' is no option=value", "nucleus:top_p=0.9,temperature=0.7"),
+        ("nucleus:top_p", "'top_p' is not of the form option=value", "nucleus:top_p=0.9,temperature=0.7"),
         ("nucleus:top_p=1,top_p=1", "'top_p=1' is given twice", None),
-        ("greedy:,", "'' is no option=value", "greedy:no_repeat_ngram=2"),
+        ("greedy:,", "'' is not of the form option=value", "greedy:no_repeat_ngram=2"),
     ],
 )
 def test_what_is_wrong(name: str, message: str, hint: str | None) -> None:

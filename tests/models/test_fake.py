@@ -32,7 +32,7 @@ def test_constant_says_the_first_choice_or_the_label():
 
 
 def test_an_unknown_label_is_refused():
-    with pytest.raises(ModelError, match="maybe is no choice of snli"):
+    with pytest.raises(ModelError, match="maybe is not a label of snli"):
         answers(fake.open_model("constant", label="maybe"), [request("a")])
 
 

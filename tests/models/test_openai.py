@@ -454,11 +454,11 @@ def test_a_key_that_is_revoked_on_the_way(opened):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base_url": "localhost:8000/v1"}, "base_url is no address"),
-        ({"base_url": "http://"}, "base_url is no address"),
-        ({"base_url": "http://host:99999/v1"}, "base_url is no address"),
-        ({"base_url": "http://[::1/v1"}, "base_url is no address"),
-        ({"base_url": "http://exa mple/v1"}, "base_url is no address"),
+        ({"base_url": "localhost:8000/v1"}, "base_url is not an address"),
+        ({"base_url": "http://"}, "base_url is not an address"),
+        ({"base_url": "http://host:99999/v1"}, "base_url is not an address"),
+        ({"base_url": "http://[::1/v1"}, "base_url is not an address"),
+        ({"base_url": "http://exa mple/v1"}, "base_url is not an address"),
         ({"base_url": f"http://host/v1?api_key={KEY}"}, "base_url has a part after"),
         ({"key_env": KEY}, "key_env is not the name"),
         ({"method": "guess"}, "unknown method guess"),

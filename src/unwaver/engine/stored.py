@@ -24,7 +24,7 @@ from unwaver.checked import (
     whole,
 )
 from unwaver.engine.folder import AUDIT, GROUPS, RUN, RUN_VERSION, SEEN
-from unwaver.errors import DataError
+from unwaver.errors import DataError, about_json
 from unwaver.files import read_json, read_rows
 from unwaver.groups.from_json import group_from_json
 from unwaver.outputs import BEGINNINGS
@@ -154,7 +154,7 @@ def _read_json(path: Path) -> dict[str, Any]:
             "there is no run here", file=path, hint="give the folder that `unwaver run` wrote"
         ) from None
     except json.JSONDecodeError as e:
-        message = f"broken JSON: {e.msg} at column {e.colno}"
+        message = f"broken JSON: {about_json(e)}"
         raise DataError(message, file=path, line=e.lineno, hint=_DAMAGED) from None
     except (ValueError, OSError, RecursionError) as e:
         raise DataError(f"cannot be read: {e}", file=path, hint=_DAMAGED) from None

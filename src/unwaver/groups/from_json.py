@@ -51,7 +51,7 @@ def group_from_json(
     )
     if any(item.role == "test" for item in group.items) and (len(items) > 1 or expect != "bucket"):
         hint = 'write each item of a test set as a group of its own, with "expect": "bucket"'
-        raise where.error('"role": found test in a group of several items, or in one that is no bucket', hint)
+        raise where.error('"role": found test in a group of several items, or in one that is not a bucket', hint)
     return group
 
 

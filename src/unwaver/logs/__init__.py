@@ -44,7 +44,7 @@ def read_logs(paths: Sequence[Path], options: LogOptions) -> tuple[pl.DataFrame,
     for path, name in formats.items():
         if name != first:
             raise DataError(
-                f"found a log of {name}, expected one of {first} like {paths[0]}",
+                f"this file has the format {name}, but {paths[0]} has the format {first}",
                 hint="score logs of one tool at a time",
                 file=path,
                 line=None if path.is_dir() else 1,

@@ -119,7 +119,7 @@ def _metric(stats: Stats, options: LogOptions, file: Path) -> str | None:
         raise DataError(
             f"no metric {shown(options.metric_key)} in per_instance_stats.json",
             file=file,
-            hint=near(options.metric_key, known) if known else "there is no such file beside it",
+            hint=near(options.metric_key, known) if known else "this file is not in the run folder",
         )
     return options.metric_key or next((name for name in PREFERRED if name in known), None)
 

@@ -162,7 +162,7 @@ def _said(cells: Mapping[str, Any], arguments: Sequence[Sequence[Any]], metric: 
         raise where.error(f'"filtered_resps": found {shown(responses)}, expected a list', "run lm-eval again")
     if len(arguments[0]) < 2:
         raise where.error(
-            "found a rolling log-likelihood, which is no answer", "expected multiple choice or generated text"
+            "found a rolling log-likelihood, which is not an answer", "expected multiple choice or generated text"
         )
     if isinstance(arguments[0][1], str):
         if len(arguments) == 1:  # one continuation: was it the most probable one?

@@ -117,7 +117,7 @@ def _pairs(kind: str, rest: str, own: Options) -> dict[str, str]:
     for part in rest.split(","):
         option, equals, value = (piece.strip() for piece in part.partition("="))
         if not option or not equals or option in pairs:
-            why = "is given twice" if option in pairs else "is no option=value"
+            why = "is given twice" if option in pairs else "is not of the form option=value"
             raise UsageError(f"decoding {kind}: {part.strip()!r} {why}", hint=f"{kind}:{_example(own)}")
         pairs[option] = value
     return pairs

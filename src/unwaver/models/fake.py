@@ -62,7 +62,7 @@ class Fake:
             return [-math.log(self._share(str(i), request)) for i in range(count)]
         label = self._label or (request.choices[0] if self._kind == "constant" else _negative(request.choices))
         if label not in request.choices:
-            raise ModelError(f"{label} is no choice of {request.task}", hint=near(label, request.choices))
+            raise ModelError(f"{label} is not a label of {request.task}", hint=near(label, request.choices))
         text = re.sub("n['’]t", " not", " ".join(request.segments))
         chosen = request.choices.index(label)
         if self._kind == "keyword" and not self._word.search(text):

@@ -173,7 +173,7 @@ def find_model(
         config = pretrained("AutoConfig", name, revision=revision, trust_remote_code=trust_remote_code)
     except (OSError, ValueError) as e:
         raise ModelError(
-            f"{name} is no local folder and could not be had from the hub: {_first_line(e)}",
+            f"{name} is not a local folder, and could not be downloaded from the hub: {_first_line(e)}",
             hint=f"give the path of a model folder ({_PATHS}), or check the id",
         ) from e
     return name, {**config.to_dict(), "_commit_hash": getattr(config, "_commit_hash", None)}
@@ -205,7 +205,7 @@ def _cached(name: str, revision: str | None, silent: str) -> Path:
         return Path(snapshot_download(name, revision=revision, local_files_only=True))
     except LocalEntryNotFoundError:
         raise ModelError(
-            f"{name} is no local folder, and the hub cannot be reached: {silent}",
+            f"{name} is not a local folder, and the hub cannot be reached: {silent}",
             hint=f"give the path of a model folder ({_PATHS}), or try again with a network",
         ) from None
 

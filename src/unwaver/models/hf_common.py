@@ -14,7 +14,7 @@ from inspect import isgeneratorfunction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from unwaver.errors import ModelError, UnwaverError, missing_extra
+from unwaver.errors import ModelError, UnwaverError, about_json, missing_extra
 from unwaver.models.trained import ABOUT, what_is_learnt
 
 Part = TypeVar("Part")
@@ -94,7 +94,7 @@ def read_config(folder: Path) -> dict[str, Any]:
             hint = f"it is a bag of words: bow/{folder}"
         raise ModelError("the model folder has no config.json", hint=hint, file=folder) from None
     except json.JSONDecodeError as e:
-        message = f"broken JSON: {e.msg} at column {e.colno}"
+        message = f"broken JSON: {about_json(e)}"
         raise ModelError(message, file=path, line=e.lineno, hint="copy or download the folder again") from None
     except (ValueError, OSError, RecursionError) as e:
         raise ModelError(f"cannot be read: {e}", file=path, hint="copy or download the folder again") from None

@@ -129,7 +129,7 @@ def _deployment(path: str, name: str) -> str:
 
 
 def _no_address() -> UsageError:
-    return UsageError("base_url is no address", hint="--model-arg base_url=http://localhost:8000/v1")
+    return UsageError("base_url is not an address", hint="--model-arg base_url=http://localhost:8000/v1")
 
 
 def key_in(variable: str) -> str:

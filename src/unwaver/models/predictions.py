@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.answers.labels import match_label
-from unwaver.errors import DataError
+from unwaver.errors import DataError, about_json
 from unwaver.models.absolute import absolute_hint
 from unwaver.types import Answer, Batch, Request
 from unwaver.unpack import TooMuch, gunzipped
@@ -181,8 +181,8 @@ def _json_records(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]
         try:
             record = json.loads(content)
         except (ValueError, RecursionError) as e:
-            what = f"{e.msg} at column {e.colno}" if isinstance(e, json.JSONDecodeError) else e
-            raise DataError(f"not JSON: {what}", hint="one JSON object a line", file=path, line=line) from None
+            what = about_json(e) if isinstance(e, json.JSONDecodeError) else e
+            raise DataError(f"not JSON: {what}", hint="one JSON object per line", file=path, line=line) from None
         if not isinstance(record, dict):
             raise DataError(f"expected an object, found {_short(record)}", file=path, line=line, hint=_ONE_LINE)
         yield line, record
