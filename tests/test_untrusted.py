@@ -194,7 +194,7 @@ def test_odd_cells_in_a_store(run: Path, tmp_path: Path, column: str, value: Any
     store = Store(tmp_path / "answers.sqlite", read_only=True)
     keys = [key for *_, key in store.linked()]
     try:
-        with pytest.raises(StoreError, match="damaged or no answer store"):
+        with pytest.raises(StoreError, match="damaged, or it is not an answer store"):
             store.answers(keys)
     finally:
         store.close()
@@ -220,7 +220,7 @@ def test_a_view_in_place_of_a_table(run: Path, tmp_path: Path) -> None:
             for statement in statements:
                 db.execute(statement)
         db.close()
-        with pytest.raises(StoreError, match="damaged or no answer store"):
+        with pytest.raises(StoreError, match="damaged, or it is not an answer store"):
             Store(tmp_path / "answers.sqlite", read_only=True).linked()
 
 

@@ -93,21 +93,24 @@ VARIANTS: Section = {
         "CALM: the two texts in the other order, each with its indicator",
     ),
     "signal": ("unwaver.variants.render:signal", "CALM: ten other signs instead of the colon"),
-    "additive": ("unwaver.variants.compose:additive", "two texts of one label, joined"),
+    "additive": ("unwaver.variants.compose:additive", "two texts with the same label, joined"),
     "transitive": ("unwaver.variants.transitive:transitive", "conclusions from two labelled pairs"),
-    "negate": ("unwaver.variants.negational:negate", "negational: a negation put in or taken out (English)"),
+    "negate": ("unwaver.variants.negational:negate", "negational: a negation added or removed (English)"),
     "antonym": (
         "unwaver.variants.negational:antonym",
         "negational: an adjective or adverb turned into its opposite (English)",
     ),
     "paraphrase": (
         "unwaver.variants.paraphrase:paraphrase",
-        "semantic: said in other words by --writer, certified by --judge",
+        "semantic: paraphrases by --writer, certified by --judge",
     ),
     "surface_case": ("unwaver.variants.surface:surface_case", "lower case, upper case, title case"),
-    "surface_punctuation": ("unwaver.variants.surface:surface_punctuation", "marks dropped, added or changed"),
+    "surface_punctuation": (
+        "unwaver.variants.surface:surface_punctuation",
+        "punctuation dropped, added or changed",
+    ),
     "surface_space": ("unwaver.variants.surface:surface_space", "more or other white space"),
-    "surface_typo": ("unwaver.variants.surface:surface_typo", "one slip of the keyboard (English, German)"),
+    "surface_typo": ("unwaver.variants.surface:surface_typo", "one typing error (English, German)"),
     "surface_contraction": ("unwaver.variants.surface:surface_contraction", "do not, don't (English)"),
     "surface_number": ("unwaver.variants.surface:surface_number", "7, seven (English)"),
     "surface_spelling": ("unwaver.variants.surface:surface_spelling", "colour, color (English)"),
@@ -185,13 +188,13 @@ SCORERS: Section = {
 
 # how the next token is chosen: --decode
 DECODINGS: Section = {
-    "greedy": ("unwaver.models.decoding:greedy", "the likeliest token: temperature 0"),
+    "greedy": ("unwaver.models.decoding:greedy", "the most likely token: temperature 0"),
     "nucleus": (
         "unwaver.models.decoding:nucleus",
-        "drawn from the likeliest tokens that make up top_p: top_p 0.9, temperature 0.7",
+        "drawn from the most likely tokens that make up top_p: top_p 0.9, temperature 0.7",
     ),
     "sample": ("unwaver.models.decoding:sample", "drawn from all tokens: temperature 1"),
-    "beam": ("unwaver.models.decoding:beam", "the likeliest text of several kept at a time: num_beams 4"),
+    "beam": ("unwaver.models.decoding:beam", "the most likely text of a beam search: num_beams 4"),
 }
 
 # families of metrics that are about some groups only: by what is expected of a group or by its kind, or about free
@@ -212,7 +215,7 @@ METRICS: Section = {
     "violation": ("unwaver.metrics.violation:metrics", "tau, tau_…: share of groups that break their relation"),
     "input_format": (
         "unwaver.metrics.input_format:metrics",
-        "C_R, C_S, C_S@θ: share of answers that survive a change of format",
+        "C_R, C_S, C_S@θ: share of answers that stay the same when the format changes",
     ),
     "paraphrastic": (
         "unwaver.metrics.paraphrastic:metrics",
@@ -220,7 +223,7 @@ METRICS: Section = {
     ),
     "components": (
         "unwaver.metrics.components:metrics",
-        "var_item, var_wording, var_replicate: wording noise and sampling noise apart",
+        "var_item, var_wording, var_replicate: wording noise and sampling noise, separated",
     ),
     "bucket": (
         "unwaver.metrics.bucket:metrics",
@@ -228,7 +231,7 @@ METRICS: Section = {
     ),
     "fooling": (
         "unwaver.metrics.fooling:metrics",
-        "r_r@k, r_s@k, js_…, sigma_…: share of items that a paraphrase turns",
+        "r_r@k, r_s@k, js_…, sigma_…: share of items whose answer a paraphrase changes",
     ),
     "pairwise": (
         "unwaver.metrics.pairwise:metrics",
@@ -236,7 +239,7 @@ METRICS: Section = {
     ),
     "wording": (
         "unwaver.metrics.wording:metrics",
-        "wording_share, Cons_…_gap: with repeats, wording noise beside sampling noise",
+        "wording_share, Cons_…_gap: with repeats, wording noise and sampling noise",
     ),
     "accuracy": ("unwaver.metrics.accuracy:metrics", "accuracy, accuracy_variants"),
     "confidence": (

@@ -21,7 +21,7 @@ def read_columnar(path: Path) -> list[tuple[int, dict[str, Any]]]:
         raise DataError("there is no such file", hint="check the path", file=path) from None
     except (pl.exceptions.PolarsError, OSError, ValueError) as e:
         first = str(e).split("\n", 1)[0]
-        hint = "write it again, or check that its name tells its format"
+        hint = "write it again, or check that the file extension matches the format"
         raise DataError(f"cannot be read as {path.suffix[1:]}: {first}", hint=hint, file=path) from None
 
 

@@ -86,7 +86,7 @@ def _check_written(path: Path, form: str, *, inputs: Iterable[Path], force: bool
             raise UsageError(f"{option}: this file is part of the input {given}", file=path, hint=_ANOTHER)
     if beginning and not ours and not force:
         raise UsageError(
-            f"{option}: this name is taken by a file which unwaver did not write",
+            f"{option}: unwaver did not write this file",
             file=path,
             hint="choose another name, or replace it with --force",
         )

@@ -124,7 +124,7 @@ def test_a_finished_store_is_read_without_leaving_traces(tmp_path: Path) -> None
 
 def test_damaged_and_foreign_files(tmp_path: Path) -> None:
     (tmp_path / "no.sqlite").write_bytes(b"this is no database" * 100)
-    with pytest.raises(StoreError, match=r"damaged|no answer store"):
+    with pytest.raises(StoreError, match=r"damaged|not an answer store"):
         Store(tmp_path / "no.sqlite")
     newer = sqlite3.connect(tmp_path / "newer.sqlite")
     newer.execute("PRAGMA user_version=99")

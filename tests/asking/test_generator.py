@@ -88,7 +88,7 @@ def test_what_is_said_of_it() -> None:
     assert "n-best sampling at temperatures 0.3, 0.4, 0.5, 0.6, in place of diverse beam search" in str(
         said(DRAWS, config(), ["fooling"])
     )
-    assert "6 likeliest texts of 6 beams" in str(said(BEAMS, config(), ["semantic"]))
+    assert "6 most likely texts of 6 beams" in str(said(BEAMS, config(), ["semantic"]))
     assert "asks it once per item" in str(said(ONCE, config(), ["semantic"]))
     assert said(DRAWS, config(), ["semantic"]) is None
     assert recorded(DRAWS, config(), [group()])["generator"]["temperatures"] == [0.3, 0.4, 0.5, 0.6]

@@ -277,7 +277,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...], str, int | None
     "groups not UTF-8": (written("groups.jsonl", b"\xff\xfe"), ("not UTF-8",), "groups.jsonl", 1),
     "groups edited": (written("groups.jsonl", "[1]\n"), ("found [1], expected an object",), "groups.jsonl", 1),
     "no answers": (lambda r: (r / "answers.sqlite").unlink(), ("the run has no answers", "run the same command again"), "answers.sqlite", None),
-    "store is no store": (written("answers.sqlite", "hello " * 200), ("damaged or no answer store (file is not a database)", "move the file away"), "answers.sqlite", None),
+    "store is no store": (written("answers.sqlite", "hello " * 200), ("damaged, or it is not an answer store (file is not a database)", "move the file away"), "answers.sqlite", None),
     "store cut": (lambda r: os.truncate(r / "answers.sqlite", 6000), ("the answer store is damaged",), "answers.sqlite", None),
     "store smashed": (smashed, ("the answer store is damaged",), "answers.sqlite", None),
     "store without a table": (sql("DROP TABLE answers"), ("no such table: answers", "what it held will be asked again"), "answers.sqlite", None),

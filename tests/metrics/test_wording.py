@@ -191,7 +191,7 @@ def test_repeats_of_some_groups_only_are_said() -> None:
     result = score_of([*random_buckets(5, 20), *({0: ["a"], 1: ["b"]} for _ in range(10))])
     counted, asked = result.find("wording_share").counted, result.find("Cons_lex").counted
     assert counted < asked
-    assert any(f"rest on the {counted} of {asked} groups" in line for line in remarks(result))
+    assert any(f"use the {counted} of {asked} groups" in line for line in remarks(result))
 
 
 def test_wordings_that_never_disagree() -> None:

@@ -173,8 +173,8 @@ def test_headers_go_with_every_request(monkeypatch):
 @pytest.mark.parametrize(
     ("headers", "message"),
     [
-        ("{", "headers is no JSON object"),
-        ("[1]", "headers is no JSON object"),
+        ("{", "headers is not a JSON object"),
+        ("[1]", "headers is not a JSON object"),
         ({"X y": "1"}, "headers has a name that is not"),
         ({"X:": "1"}, "headers has a name that is not"),
         ({"": "1"}, "headers has a name that is not"),

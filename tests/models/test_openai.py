@@ -463,8 +463,8 @@ def test_a_key_that_is_revoked_on_the_way(opened):
         ({"key_env": KEY}, "key_env is not the name"),
         ({"method": "guess"}, "unknown method guess"),
         ({"concurrency": 0}, "concurrency must be at least 1"),
-        ({"extra": "{"}, "extra is no JSON object"),
-        ({"extra": "[1]"}, "extra is no JSON object"),
+        ({"extra": "{"}, "extra is not a JSON object"),
+        ({"extra": "[1]"}, "extra is not a JSON object"),
         ({"extra": {"stream": True}}, "extra cannot hold stream"),
     ],
 )

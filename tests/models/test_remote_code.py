@@ -148,7 +148,7 @@ def test_what_is_said_of_code(plain: Path, inside: Path, capsys: Any) -> None:
         with pytest.raises(SystemExit):
             main(list(args))
         told = capsys.readouterr().err
-        assert "brings code of its own, which is not run" in told
+        assert "contains code, which unwaver does not run" in told
         assert hint in told
     assert not marker.exists()
 

@@ -97,7 +97,7 @@ def test_every_leading_number_has_words_of_its_own() -> None:
     said = {v.score.kind: v.said for v in verdicts(result) if v.level != "none"}
     for kind, words in {
         "semantic": "paraphrase", "negational": "negation", "symmetric": "reversed pair", "transitive": "conclusion",
-        "additive": "joined text", "reverse": "swap", "signal": "mere sign",
+        "additive": "joined text", "reverse": "swap", "signal": "another sign",
     }.items():  # fmt: skip
         assert words in said[kind]
     assert headline(verdicts(result)).startswith("2")

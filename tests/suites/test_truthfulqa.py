@@ -187,7 +187,7 @@ def test_a_run_and_its_folder(tmp_path: Path) -> None:
 
 
 def test_the_unfiltered_set_from_the_command_line(tmp_path: Path) -> None:
-    """Table 3 of the paper: the best paraphrases whatever their score."""
+    """Table 3 of the paper: the best paraphrases regardless of their score."""
     written(tmp_path)
     run = partial(unwaver.run, "truthfulqa/v1", "fake/constant", data_dir=str(tmp_path))
     assert run().find("tau").groups == 2

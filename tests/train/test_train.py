@@ -460,7 +460,7 @@ def test_a_share_of_the_items_gets_a_variant(base: str, tables: Path, tmp_path: 
     options: dict[str, Any] = {"form": {"*": "calm"}, "variants": {"mrpc": ("reverse", "signal")}, "share": 0.25}
     made = train(setup(base, tables, "mrpc", epochs=1, **options), tmp_path, [0])
     assert json.loads((made[0].folder / "unwaver.json").read_text())["pairs"] == 27
-    assert "27 rows have a variant beside them (reverse, signal)" in (made[0].folder / "README.md").read_text()
+    assert "27 rows have a variant (reverse, signal)" in (made[0].folder / "README.md").read_text()
 
 
 def test_variants_that_make_no_pairs_are_refused(base: str, tables: Path, tmp_path: Path) -> None:
@@ -699,7 +699,7 @@ def test_bart_gets_a_classification_head_unless_it_shall_write(tables: Path, tmp
 def test_an_unknown_or_impossible_head_is_refused(base: str, tables: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--head sing"):
         setup(base, tables, "mrpc", head="sing")
-    with pytest.raises(UsageError, match="--head text: bert is no text-to-text model"):
+    with pytest.raises(UsageError, match="--head text: bert is not a text-to-text model"):
         train(setup(base, tables, "mrpc", head="text"), tmp_path / "m", [0])
 
 
@@ -743,7 +743,7 @@ def test_a_folder_of_seeds_says_which_are_in_it(trained: list[TrainedModel]) -> 
 def test_a_training_that_goes_astray_is_told(
     base: str, tables: Path, tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    with pytest.raises(ModelError, match="went astray") as error:
+    with pytest.raises(ModelError, match="training diverged") as error:
         train(setup(base, tables, "mrpc", **options), tmp_path, [0])
     assert "a lower --lr" in str(error.value.hint)
     assert not (tmp_path / "seed0").exists()
@@ -759,7 +759,7 @@ def test_a_model_that_gives_no_numbers_has_no_accuracy(
     shutil.copytree(trained[0].folder, broken)
     weights = load_file(broken / "model.safetensors")
     save_file({name: np.full_like(w, np.nan) for name, w in weights.items()}, broken / "model.safetensors")
-    with pytest.raises(ModelError, match="went astray"):
+    with pytest.raises(ModelError, match="training diverged"):
         train(setup(str(broken), tables, "mrpc"), tmp_path / "m", [0])
 
 

@@ -112,7 +112,7 @@ def test_words_are_part_of_a_template(questions: Path) -> None:
 def test_what_else_differs_stays_refused(questions: Path) -> None:
     package.run(str(questions), "fake/random", system="a", out="a")
     package.run(str(questions), "fake/random", system="b", replicates=2, out="b")
-    with pytest.raises(UsageError, match="not asked the same: --replicates is 1 and 2"):
+    with pytest.raises(UsageError, match="not asked in the same way: --replicates is 1 and 2"):
         compare(pairs_of([sides_of(Path("a")), sides_of(Path("b"))]))
     assert "system prompt: a | b" in said("compare", "a", "b", "--allow-different")
 

@@ -157,7 +157,7 @@ def test_another_k_is_refused(tmp_path: Path) -> None:
     frame = pl.read_ndjson(one)
     more = frame.filter(pl.col("role") == "variant", pl.col("group") == "g1")
     pl.concat([frame, more]).write_ndjson(tmp_path / "b.jsonl")
-    with pytest.raises(UsageError, match="1 groups have other numbers of answers, such as g1 with 2 and 3"):
+    with pytest.raises(UsageError, match="1 groups have different numbers of answers, such as g1 with 2 and 3"):
         rows_of(one, tmp_path / "b.jsonl")
     (found,) = compare(pairs_of([sides_of(one), sides_of(tmp_path / "b.jsonl")]), allow_different=True)
     assert "compared although they differ" in found.remarks[0]
@@ -181,7 +181,7 @@ def test_other_texts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for name, question in (("a", "Is it late?"), ("b", "Is it early?")):
         Path("q.csv").write_text(f"question,paraphrase\n{question},Late?\nIs it dark?,Dark?\n")
         package.run("q.csv", "fake/random", out=name, labels=("yes", "no"))
-    with pytest.raises(UsageError, match="1 groups have other texts, such as q/own/semantic/2"):
+    with pytest.raises(UsageError, match="1 groups have different texts, such as q/own/semantic/2"):
         rows_of(Path("a"), Path("b"))
 
 

@@ -40,9 +40,7 @@ def judge(model: str, *, rubric: str = "") -> Agreement:
     template = rubric or RUBRIC
     if missing := [name for name in ("a", "b") if "{" + name + "}" not in template]:
         wanted = " and ".join("{" + name + "}" for name in missing)
-        raise UsageError(
-            f"the rubric has no {wanted}", hint="a rubric has {a} and {b}, and {question} if it likes"
-        )
+        raise UsageError(f"the rubric has no {wanted}", hint="a rubric needs {a} and {b}; {question} is optional")
     return Agreement(
         name="judge",
         symmetric=False,

@@ -38,7 +38,7 @@ def aflite(
     """The defaults are those of the ParaNLU paper: n = 64, m = 5000, k = 500, τ = 0.75."""
     if len(embeddings) != len(labels) or embeddings.ndim != 2:
         raise UsageError(
-            f"{len(embeddings)} embeddings for {len(labels)} labels", hint="give one row and one label an example"
+            f"{len(embeddings)} embeddings for {len(labels)} labels", hint="give one row and one label per example"
         )
     if train >= len(labels):
         raise UsageError(

@@ -66,7 +66,7 @@ def split_scores(
     if len(unknown) == len(groups):
         raise DataError(
             f"none of the {len(groups)} groups is in a part; the first is {groups[0]!r}",
-            hint="both tables must name their groups alike",
+            hint="both tables must use the same group ids",
         )
     found = {}
     for part in dict.fromkeys(parts.values()):

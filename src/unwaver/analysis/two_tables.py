@@ -45,7 +45,7 @@ def _shared(first: pl.DataFrame, second: pl.DataFrame) -> list[str]:
     if not shared:
         raise DataError(
             f"no problem is in both tables; the first ones are {first['group'][0]!r} and {second['group'][0]!r}",
-            hint="both tables must name their groups alike",
+            hint="both tables must use the same group ids",
         )
     return shared
 

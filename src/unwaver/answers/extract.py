@@ -57,10 +57,10 @@ def _unknown(name: str, spec: str, known: Mapping[str, str]) -> UsageError:
     written = ", ".join(w for n in known for w in _WRITTEN.get(n, (n,)))
     likely = "a pattern is missing;" if name == "regex" else near(name, known)
     if name in known and not registry.is_built_in("readers", name):
-        likely = f"something after {name}: is missing, or is there and not wanted;"
+        likely = f"something after {name}: is missing, or must be left out;"
     helps = likely.startswith(("a ", "something ")) or (likely.startswith("did") and ":" not in spec)
     hint = f"{likely} known: {written}" if helps else f"known: {written}"
-    return UsageError(f"no way of reading an answer is called {spec!r}", hint=hint)
+    return UsageError(f"unknown reader {spec!r}", hint=hint)
 
 
 _WRITTEN = {"json": ("json", "json:FIELD"), "regex": ("regex:PATTERN",)}
@@ -373,8 +373,8 @@ def regex_match(pattern: str) -> Reader:
     try:
         compiled = regex.compile(pattern)
     except regex.error as error:
-        hint = "write regex:PATTERN as Python has them: regex:answer is (\\w+)"
-        raise UsageError(f"regex:{pattern}: no regular expression: {error}", hint=hint) from None
+        hint = "write a Python pattern: regex:answer is (\\w+)"
+        raise UsageError(f"regex:{pattern}: not a regular expression: {error}", hint=hint) from None
 
     def read(text: str) -> str | None:
         # the text is not cut, so that ^ keeps meaning its beginning
@@ -382,7 +382,7 @@ def regex_match(pattern: str) -> Reader:
         try:
             last = _last(compiled.finditer(text, start, timeout=REGEX_SECONDS))
         except TimeoutError:
-            hint = "repeats inside repeats, like (a+)+, take for ever: write the pattern without them"
+            hint = "repeats inside repeats, like (a+)+, take too long: write the pattern without them"
             message = (
                 f"regex:{pattern}: not done after {REGEX_SECONDS:g} s with a text of {len(text):,} characters"
             )

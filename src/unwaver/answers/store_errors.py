@@ -28,7 +28,7 @@ def explain(error: Exception, path: Path, read_only: bool) -> NoReturn:
             hint="try again later",
         ) from error
     raise StoreError(
-        f"the answer store is damaged or no answer store ({error})",
+        f"the answer store is damaged, or it is not an answer store ({error})",
         file=path,
         hint="move the file away (sqlite3 FILE .recover may save it); what it held will be asked again",
     ) from error

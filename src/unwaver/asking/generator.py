@@ -4,7 +4,7 @@ The paper on semantic sensitivity has diverse beam search (temperature 0.3 to 0.
 transformers no longer has. Ours, in its place:
 
     n-best sampling   each try draws a text anew, one after another at temperature 0.3, 0.4, 0.5, 0.6
-    n-best beams      a local model at which nothing is drawn gives the n likeliest texts of n beams: one group of
+    n-best beams      a local model without sampling gives the n most likely texts of n beams: one group of
                       beams, as transformers has it
 
 Where the user gives a temperature, it holds for every try. Temperature, number of beams and number of the try are
@@ -80,7 +80,9 @@ def _generator(model: Model, config: Config, groups: Sequence[Group]) -> dict[st
 def said(model: Model, config: Config, kinds: Iterable[str]) -> str | None:
     """What a run says of how its writer goes on, None where there is nothing to say."""
     if beams := beams_of(model, config):
-        return f"{model.name} does not sample: unwaver takes the {beams} likeliest texts of {beams} beams per item"
+        return (
+            f"{model.name} does not sample: unwaver takes the {beams} most likely texts of {beams} beams per item"
+        )
     if repeats_itself(model) and tries_of(config) > 1:
         return (
             f"{model.name} is deterministic: unwaver asks it once per item. "

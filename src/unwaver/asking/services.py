@@ -105,7 +105,7 @@ class Service:
         return (
             f"{STOPPED} {len(self._looked)} answers of {self._model.name}{at}, {how}: "
             "a model that thinks before it answers needs more tokens. "
-            f"Set {self._option}{option} (a limit in the name of the model goes before it)"
+            f"Set {self._option}{option} (a limit in the model's name overrides it)"
         )
 
 

@@ -58,7 +58,7 @@ def command(file: Path | None, model: str | None, agree: str | None, schema: boo
 
     place = Path(FILE)
     if place.exists() and not force:
-        hint = "unwaver check follows it; unwaver init --force writes it anew"
+        hint = "unwaver check follows it; unwaver init --force writes it again"
         raise UsageError("this file already exists", file=place, hint=hint)
     choices = _choices(file, model, agree)
     text = toml_text(choices)

@@ -30,9 +30,9 @@ def notes_on(frame: pl.DataFrame) -> dict[str, list[str]]:
 
 
 _ALONE = (
-    "every bucket has one answer, so nothing can be said of consistency; say which questions belong together: "
+    "every bucket has one answer, so consistency cannot be measured; say which questions belong together: "
     "--bucket, --bucket-regex or --bucket-file"
 )
-_NO_GOLD = "which answers are right is not known: no P_C and no accuracy, only how far answers agree"
+_NO_GOLD = "right answers are not known: no P_C and no accuracy, only the agreement of answers"
 _NO_ANSWERS = "the log holds no answers, only whether they are right: no Cons_lex and no tau"
 _EMPTY = "every answer in the log is empty: it is unreadable, and agrees with no other"

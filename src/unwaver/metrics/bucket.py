@@ -97,7 +97,9 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
             name=lambda s, names=names: names[charts.block_key(s)],
             colour=lambda s, said=said: said[s.metric],
         )
-        says = "What repeats lack to 100 % is noise of sampling; what wordings lack beyond it is due to wording."
+        says = (
+            "Disagreement among repeats is sampling noise; further disagreement among wordings is due to wording."
+        )
         spec = charts.intervals(rows, f"pairs of answers that agree, {first}")
         yield Figure("Wording noise against sampling noise", charts.label(first), says, first, spec)
 

@@ -56,7 +56,7 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
     names = charts.names_of(found)
     rows = charts.rows_of(found, x=lambda s: named[s.metric], colour=lambda s: names[charts.block_key(s)])
     shown = [row for row in rows if row["colour"] in list(dict.fromkeys(names.values()))[: charts.MOST_SERIES]]
-    says = "Share of items whose answer survives at least this share of the signs."
+    says = "Share of items whose answer stays the same under at least this share of the signs."
     ticks = sorted({named[s.metric] for s in found})
     spec = charts.lines(shown, "θ, signs that must keep the answer", "C_S", ticks=ticks)
     yield Figure("C_S over θ", "C_S over θ", says, "C_S", spec)
@@ -109,7 +109,7 @@ MEANINGS = (
         remark=without_unreadable,
         figures=figures,
         verdict=Phrase(
-            "item", "items", "changes its answer with a mere sign", "change their answer with a mere sign"
+            "item", "items", "changes its answer with another sign", "change their answer with another sign"
         ),
     ),
     Meaning(

@@ -131,6 +131,6 @@ def remarks(block: Sequence[Score]) -> Iterator[str]:
     asked = noise.wordings.counted if noise.wordings else 0
     if noise.gap.counted < asked:
         yield (
-            f"{name}: {noise.gap.metric} and {SHARE} rest on the {noise.gap.counted:,} of {asked:,} groups in "
+            f"{name}: {noise.gap.metric} and {SHARE} use the {noise.gap.counted:,} of {asked:,} groups in "
             "which a wording was asked more than once"
         )

@@ -304,5 +304,5 @@ def _segments(cells: Mapping[str, Any], task: Task, row: Row) -> tuple[str, ...]
     needed = ", ".join(task.fields)
     raise row.where.error(
         f"found columns {', '.join(row.cells)}, expected {needed}",
-        "or sentence1 and sentence2: all before, and it",
+        "or sentence1 and sentence2",
     )

@@ -26,16 +26,16 @@ LEAST = 16  # tokens of an answer that are worth asking for
 # in the order in which they are tried where a message names several: the first changes an answer least
 SWITCHES: Mapping[str, str] = {
     LIMIT: "max_tokens is sent as max_completion_tokens",
-    SYSTEM: "the system prompt is sent as the beginning of the user's message",
-    "stop": "texts end at stop strings after they have come",
+    SYSTEM: "the system prompt is sent at the beginning of the user message",
+    "stop": "unwaver cuts texts at the stop strings",
     "seed": "the seed is not sent, and repeats of the run may differ",
     "top_p": "top_p is not sent",
-    "temperature": "temperature is not sent, and answers are sampled at the server's own",
+    "temperature": "temperature is not sent, and answers are sampled at the server's default",
     SCORES: "labels are read from what the model writes",
     ROOM: "such requests are sent again with fewer; --model-arg max_tokens=N sets the limit",
 }
 _LEFT_OUT = {"temperature", "top_p", "seed", "stop"}
-_NAMED = {SYSTEM: "the system role", ROOM: "as many tokens of an answer as unwaver asks for"}
+_NAMED = {SYSTEM: "the system role", ROOM: "the default number of answer tokens"}
 
 
 class Dialect:

@@ -250,7 +250,7 @@ def memory_hint(torch: Any) -> Iterator[None]:
         text = str(e).lower()
         if isinstance(e, (MemoryError, torch.OutOfMemoryError)) or "memory" in text:
             raise ModelError(
-                f"out of memory: {str(e).splitlines()[0] if str(e) else 'no more to be had'}",
+                f"out of memory: {str(e).splitlines()[0] if str(e) else 'no more is available'}",
                 hint="smaller batches need less: --model-arg batch_tokens=256",
             ) from e
         raise

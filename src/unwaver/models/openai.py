@@ -432,7 +432,7 @@ def _extra(extra: str | Mapping[str, object] | None) -> dict[str, object]:
     except ValueError:
         given = None
     if not isinstance(given, Mapping):
-        raise UsageError("extra is no JSON object", hint="""extra='{"top_k": 1}'""")
+        raise UsageError("extra is not a JSON object", hint="""extra='{"top_k": 1}'""")
     if taken := RESERVED & given.keys():
         raise UsageError(f"extra cannot hold {', '.join(sorted(taken))}", hint="unwaver sets these itself")
     return dict(given)

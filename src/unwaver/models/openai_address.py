@@ -159,7 +159,7 @@ def _given(more: str | Mapping[str, object] | None) -> dict[str, str]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, Mapping):
-        raise UsageError("headers is no JSON object", hint=_HEADERS_SHOWN)
+        raise UsageError("headers is not a JSON object", hint=_HEADERS_SHOWN)
     return {name: _value(name, value) for name, value in found.items()}
 
 

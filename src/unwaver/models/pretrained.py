@@ -48,4 +48,4 @@ def _brings_code(path: str | Path, *, offered: bool) -> ModelError:
         if offered
         else "give a model of a kind that transformers knows, without auto_map in its JSON files"
     )
-    return ModelError(f"{path} cannot be loaded: it brings code of its own, which is not run", hint=hint)
+    return ModelError(f"{path} cannot be loaded: it contains code, which unwaver does not run", hint=hint)

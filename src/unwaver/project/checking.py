@@ -125,7 +125,7 @@ def check_project(
 
 def _check_bars(project: Project) -> None:
     if not project.bars:
-        hint = 'add [bars] with "*" = ["drop<=0.05"]: no worse than what was accepted, by five points'
+        hint = 'add [bars] with "*" = ["drop<=0.05"]: at most five points worse than the accepted run'
         raise UsageError("it has no bars, so nothing can be decided", file=project.path, hint=hint)
 
 

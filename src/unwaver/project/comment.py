@@ -40,7 +40,7 @@ def main(arguments: list[str], environment: Mapping[str, str] = os.environ) -> i
         if e.code not in _MAY_NOT:
             print(f"no comment: {api} answered {e.code} {e.reason}", file=sys.stderr)
             return 1
-        print(f"no comment: the token may not write here ({e.code}); the summary of the job says the same")
+        print(f"no comment: the token may not write here ({e.code}); the job summary has the same text")
     except (urllib.error.URLError, TimeoutError) as e:
         print(f"no comment: {api} cannot be reached: {getattr(e, 'reason', e)}", file=sys.stderr)
         return 1

@@ -145,5 +145,5 @@ def _bars(given: Any, sources: tuple[Source, ...], path: Path) -> Iterator[Place
     for where, texts in places.items():
         if where.partition("/")[0] not in ("*", *known):
             hint = near(where.partition("/")[0], known)
-            raise DataError(f'[bars] "{where}" is about no source of this file', file=path, hint=hint)
+            raise DataError(f'[bars] "{where}" matches no source of this file', file=path, hint=hint)
         yield from bars_at(where, [texts] if isinstance(texts, str) else texts, path)

@@ -136,7 +136,7 @@ def check_unchanged(project: Project, source: Source) -> None:
     path = project.folder / source.given
     record = _record(places.record)
     if not path.is_file():
-        hint = "put it back: a check shows that the groups are those of the source"
+        hint = "restore it: a check compares the groups with their source"
         raise DataError(f"the source of {places.groups.name} is gone", file=path, hint=hint)
     if told := _changed_rows(record["rows"], _hashes(path)):
         raise DataError(f"{told} since its groups were made", file=path, hint=REBUILD)

@@ -158,11 +158,11 @@ def workflow_text(key_env: str | None) -> str:
 
 
 _WORKFLOW = """\
-# Written by unwaver init. The check fails if answers waver more than those accepted in unwaver.lock.jsonl.
+# Written by unwaver init. The check fails if answers are less consistent than the accepted ones.
 name: unwaver
 on:
   pull_request:
-  workflow_dispatch:  # asks everything again: finds a service that changed behind its name
+  workflow_dispatch:  # asks everything again: finds a service that changed under the same name
   # schedule: [{cron: "0 6 * * 1"}]  # the same every Monday
 permissions:
   contents: read

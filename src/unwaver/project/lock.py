@@ -26,7 +26,7 @@ from unwaver.files import read_rows
 from unwaver.types import Group
 
 LOCK, VERSION = "unwaver.lock.jsonl", 1
-ACCEPT = "unwaver check --accept writes it anew"
+ACCEPT = "unwaver check --accept writes it again"
 Value = float | list[float] | None
 CaseKey = tuple[str, str, str, str]  # source, model, task, kind
 

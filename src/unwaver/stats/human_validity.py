@@ -362,7 +362,7 @@ def _cannot_correct(confusion: Confusion) -> str:
     if sensitivity + specificity <= 1:
         return (
             f"sensitivity + specificity is {100 * (sensitivity + specificity):.1f} %: at 100 % or less the "
-            "agreement says nothing about what people see"
+            "agreement is no better than chance"
         )
     return ""
 
@@ -372,8 +372,8 @@ def _weakness(confusion: Confusion) -> str:
     if sensitivity is None or specificity is None or not 0 < sensitivity + specificity - 1 < WEAK:
         return ""
     return (
-        f"sensitivity + specificity is {100 * (sensitivity + specificity):.1f} %, close to 100 %, where the "
-        "agreement says nothing: small errors in either move the corrected value far"
+        f"sensitivity + specificity is {100 * (sensitivity + specificity):.1f} %, close to 100 % (chance): "
+        "small errors in either change the corrected value a lot"
     )
 
 

@@ -237,7 +237,7 @@ def study_remarks(found: Findings, plan: StudyPlan) -> list[str]:
 
     constant = dict.fromkeys(f"{line.task} {which(line)}" for line in found.lines if line.constant)
     unreadable = [f"{relation(x)} {which(x)} {x.unreadable:,}" for x in found.lines if x.unreadable]
-    told = ["Some seeds give one and the same answer to everything: " + ", ".join(constant)] if constant else []
+    told = ["Some seeds give the same answer to everything: " + ", ".join(constant)] if constant else []
     told += ["Groups with unreadable answers, at most: " + ", ".join(unreadable)] if unreadable else []
     return told + list(_not_tested(found))
 

@@ -50,7 +50,7 @@ def suite(
     if not 0 <= least <= 1:
         raise UsageError(
             f"--min-score is {least:g}, expected a score from 0 to 1",
-            hint="leave it out for 0.8, or give 0 for the best paraphrases whatever their score",
+            hint="leave it out for 0.8, or give 0 for the best paraphrases regardless of their score",
         )
     top = 6 if k is None else k
     if top < 1:

@@ -60,7 +60,7 @@ def is_text_to_text(config: Mapping[str, Any], head: str | None = None) -> bool:
     if head == TEXT and not config.get("is_encoder_decoder"):
         told = config.get("model_type", "the base")
         hint = "leave --head out; only encoder-decoders (T5, BART) learn to write"
-        raise UsageError(f"--head text: {told} is no text-to-text model", hint=hint)
+        raise UsageError(f"--head text: {told} is not a text-to-text model", hint=hint)
     return head == TEXT or (head is None and is_t5(config))
 
 

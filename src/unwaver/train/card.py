@@ -37,7 +37,7 @@ def card(about: Mapping[str, Any]) -> str:
         lines.append(f"Drawn from the file: {drawn}.")
     if about["pairs"]:
         lines.append(
-            f"{about['pairs']:,} rows have a variant beside them ({_variants(setup['variants'])}), of a share of "
+            f"{about['pairs']:,} rows have a variant ({_variants(setup['variants'])}), of a share of "
             f"{setup['share']:g} those of which one can be made; weight of the consistency loss: "
             f"{setup.get('consistency', 0):g}."
         )
@@ -51,8 +51,8 @@ def card(about: Mapping[str, Any]) -> str:
             lines.append(f"{task}: {'; '.join(samples_told(counts))}.")
     lines += [
         "",
-        "The hold-out has a tenth of the premises (or rows) and chose the epoch; the test set chose nothing. "
-        "unwaver scores groups with texts that were trained on apart, with the flag `seen_in_training`.",
+        "The hold-out has a tenth of the premises (or rows) and chose the epoch; the test set was not used for "
+        "training. unwaver scores groups with training texts separately, with the flag `seen_in_training`.",
         "",
     ]
     if setup.get("head") == "choose":
@@ -69,7 +69,7 @@ def _recipe(about: Mapping[str, Any]) -> str:
     if about["base"] == NGRAMS:
         return (
             f"Stochastic gradient descent, learning rate {recipe['lr']:g} falling linearly to 0, "
-            f"{recipe['epochs']} epochs; n-grams of up to four words. The hold-out chose nothing."
+            f"{recipe['epochs']} epochs; n-grams of up to four words. The hold-out was not used for training."
         )
     unit = "words" if about["base"] == BILSTM else "tokens"
     return (

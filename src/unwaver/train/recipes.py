@@ -78,5 +78,5 @@ def _recipe(name: str, task: str, family: str) -> Recipe:
         return _PARANLU["deberta" if family.startswith("deberta") else ""]
     if task not in _BECEL:
         hint = f"becel has figures for {', '.join(_BECEL)}; take --recipe calm or small"
-        raise UsageError(f"the recipe becel says nothing of {task}", hint=hint)
+        raise UsageError(f"the recipe becel has no values for {task}", hint=hint)
     return _BECEL[task]

@@ -97,8 +97,8 @@ def _read(item: Item, task: Task, text: str | None) -> str:
 
 def diverged() -> ModelError:
     return ModelError(
-        "the training went astray: what the model gives is no number",
-        hint="give a lower --lr or --consistency, and another --out; a base may also be broken itself",
+        "training diverged: the model's output is not a number",
+        hint="give a lower --lr or --consistency, and another --out; the base model may also be damaged",
     )
 
 

@@ -114,7 +114,7 @@ class Setup:
         for name, value, low, high, hint in (
             ("consistency", self.consistency, 0, 1e6, "0 is off, 1 weighs as much as the labels"),
             ("share", self.share, 1e-9, 1, "0.5 is every second item"),
-            ("bar", self.bar, -1, 1, "a cosine: 0.8 keeps what is much alike"),
+            ("bar", self.bar, -1, 1, "a cosine: 0.8 keeps texts that are very similar"),
             ("test-rows", 1 if self.test_rows is None else self.test_rows, 1, math.inf, "leave it out for all"),
         ):
             if not low <= value <= high:

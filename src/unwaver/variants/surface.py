@@ -46,7 +46,9 @@ def surface_contraction() -> Build:
 
 def surface_number() -> Build:
     """ "7" and "seven", "1,000" and "1000", in both directions."""
-    return _text_builder("surface_number", number_changes, "no English sentence with a number to write otherwise")
+    return _text_builder(
+        "surface_number", number_changes, "no English sentence with a number that can be written differently"
+    )
 
 
 def surface_spelling() -> Build:

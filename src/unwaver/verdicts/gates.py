@@ -336,7 +336,8 @@ def drop_check(
     metric, bar = after.metric, replace(placed.bar, metric=after.metric.name)
     if not metric.better:
         raise UsageError(
-            f"{metric.name} is neither better low nor high", hint="it cannot drop: choose another metric"
+            f"{metric.name} has no direction: neither low nor high values are better",
+            hint="it cannot drop: choose another metric",
         )
     if metric.share and not -1 <= bar.value <= 1:
         raise UsageError(f"{bar}: a drop lies between -1 and 1", hint="a bar is a fraction: 0.02 is 2 points")

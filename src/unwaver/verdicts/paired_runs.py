@@ -197,7 +197,7 @@ def paired(
     shared = _shared(first, second, one, other, common)
     remarks = _unequal(one, other, shared) if common else []
     remarks += [
-        f"{side.name} was asked until a verdict was certain: p and intervals are too sure of themselves"
+        f"{side.name} was asked until a verdict was certain: p values are too small and intervals too narrow"
         for side in (first, second)
         if "sequential" in side.frame.columns
     ]
@@ -219,9 +219,9 @@ def paired(
             found.append(Aligned(names, block_of(part)))
     if differences and not allow_different:
         raise UsageError(
-            f"{first.name} and {second.name} were not asked the same: {'; '.join(differences)}",
+            f"{first.name} and {second.name} were not asked in the same way: {'; '.join(differences)}",
             hint=("" if alike else "--agree NAME compares both by one; ")
-            + "--allow-different compares them all the same and says so",
+            + "--allow-different compares them anyway and lists the differences",
         )
     return *aligned, remarks + [f"compared although they differ: {d}" for d in differences]
 
@@ -263,12 +263,12 @@ def _shared(
     if unequal and shared and not common:
         more = f"; and {len(unequal) - 3} more" if len(unequal) > 3 else ""
         raise UsageError(
-            f"{first.name} and {second.name} have other groups: {'; '.join(unequal[:3])}{more}",
+            f"{first.name} and {second.name} have different groups: {'; '.join(unequal[:3])}{more}",
             hint="--common compares those that both have",
         )
     if not shared:
         raise DataError(
-            f"{first.name} and {second.name} have no group in common", hint="both must name their groups alike"
+            f"{first.name} and {second.name} have no group in common", hint="both must use the same group ids"
         )
     return shared
 
@@ -313,7 +313,7 @@ def _other_texts(first: Side, second: Side, shared: Mapping[CaseName, Sequence[s
         return None
     names = [name for found in shared.values() for name in found]
     other = [n for n in names if _texts(first.groups.get(n)) != _texts(second.groups.get(n))]
-    return f"{len(other):,} groups have other texts, such as {other[0]}" if other else None
+    return f"{len(other):,} groups have different texts, such as {other[0]}" if other else None
 
 
 def _texts(group: Group | None) -> list[Any]:
@@ -338,7 +338,7 @@ def _other_sizes(one: pl.DataFrame, other: pl.DataFrame) -> str | None:
     place = int(unequal[0])
     a, b = sizes[0]["len"][place], sizes[1]["len"][place]
     such = f"such as {_names(one)[place]} with {a} and {b}"
-    return f"{len(unequal):,} groups have other numbers of answers, {such}"
+    return f"{len(unequal):,} groups have different numbers of answers, {such}"
 
 
 # --- differences --------------------------------------------------------------------------------------------
