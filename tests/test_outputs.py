@@ -134,8 +134,8 @@ REFUSED = {
     "below a file": ("build swap --task snli --from mine.csv --out notes.txt/g.jsonl", "Not a directory"),
     "lock": ("report r --out r/.lock", "belongs to a run"),
     "run into its input": ("run groups.jsonl --model fake/random --out .", "an input of the command"),
-    "run over files": ("run own.csv --model fake/random --out theirs", "unwaver did not write this file"),
-    "dry run over files": ("run own.csv --model fake/random --out theirs --dry-run", "unwaver did not write this file"),
+    "run over files": ("run own.csv --model fake/random --out theirs", "which unwaver did not write"),
+    "dry run over files": ("run own.csv --model fake/random --out theirs --dry-run", "which unwaver did not write"),
 }  # fmt: skip
 
 
