@@ -196,7 +196,7 @@ def _against(sign: str, way: Way) -> str:
 
 
 def _wrong_name(name: object) -> str | None:
-    """Why this cannot be the name of a metric; None where it can."""
+    """Why this cannot be the name of a metric; None if it can."""
     if name == "":
         return "it names no metric"
     if name == LEADING or (isinstance(name, str) and name != DROP and _NAME.fullmatch(name)):

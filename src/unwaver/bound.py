@@ -13,7 +13,7 @@ from unwaver.errors import UsageError, near
 
 def bind(function: Any, given: Mapping[str, Any], what: str, written: str = "--model-arg ") -> dict[str, Any]:
     """Check options against a function's keyword arguments and turn strings into what they are annotated as.
-    `written` is what stands before an option on the command line.
+    `written` is the text before an option on the command line.
 
     {"concurrency": "4"} -> {"concurrency": 4} for a function with `concurrency: int`.
     """

@@ -73,7 +73,7 @@ def is_finite(value: object) -> bool:
 
 
 text = _of("a text", is_text)
-name = _of("a text", lambda v: isinstance(v, str))  # a path may hold bytes that are no text
+name = _of("a text", lambda v: isinstance(v, str))  # a path may hold bytes that are not text
 whole = _of("a whole number", is_whole)
 count = _of("a whole number of 0 or more", lambda v: is_whole(v) and v >= 0)
 number = _of("a number", is_number)

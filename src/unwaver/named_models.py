@@ -42,7 +42,7 @@ class Named(NamedTuple):
 
 def named(text: str, option: str = "--model ") -> Named:
     """named("openai/m,timeout=5") -> Named("openai/m", {"timeout": "5"}); "@fast" is looked up in unwaver.toml.
-    `option` is what stands before the text, for messages."""
+    `option` is written before the text in messages."""
     model, options = pieces(text, option)
     if model.startswith("@"):
         from unwaver.models_file import from_file
@@ -163,7 +163,7 @@ def _end(text: str, start: int, whole: str, option: str) -> int:
 
 
 def _closed(text: str, start: int) -> int | None:
-    """The end of the quotes or braces that begin here, `start` where there are none, None where they stay open."""
+    """The end of the quotes or braces that begin here, `start` if there are none, None if they stay open."""
     if text.startswith('"', start):
         found = _STRING.match(text, start)
         return found.end() if found else None

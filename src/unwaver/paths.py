@@ -50,7 +50,7 @@ def is_stream(path: Path) -> bool:
 
 
 def head(path: Path) -> bytes | None:
-    """The beginning of a file; None where there is none, or where it cannot be read (writing says why)."""
+    """The beginning of a file; None if there is none, or if it cannot be read (writing says why)."""
     try:
         if not path.is_file():
             return None

@@ -97,7 +97,7 @@ def _kind(expected: Any) -> str:
 
 
 def beside(section: str, name: str, attribute: str) -> Any:
-    """Another attribute of the module that a name leads to; None where it has none: `MEANINGS` of a metric."""
+    """Another attribute of the module that a name leads to; None if it has none: `MEANINGS` of a metric."""
     find(section, name)  # says what is wrong with a plug-in
     return getattr(importlib.import_module(names(section)[name].partition(":")[0].strip()), attribute, None)
 

@@ -120,7 +120,7 @@ def masked(text: str) -> str:
 
 
 def masked_bytes(data: bytes) -> bytes:
-    """The same for a file; one that is no text has no secret that could be read from it."""
+    """The same for a file; one that is not text has no secret that could be read from it."""
     if _known.exact is None or not any(form.encode("utf-8", "replace") in data for form in _known.forms):
         return data
     try:
@@ -258,7 +258,7 @@ def remember_header(value: str) -> None:
 
 
 def learn_variable(name: str) -> None:
-    """The variable that holds a key. Where there is none of that name, somebody may have given the key itself."""
+    """The variable that holds a key. If there is none of that name, somebody may have given the key itself."""
     if name in os.environ:
         if len(os.environ[name].strip()) >= LEAST:
             remember_header(os.environ[name])

@@ -113,7 +113,7 @@ def _rows(sheet: XML.Element, shared: list[str]) -> Iterator[tuple[int, list[str
 
 
 def _column(name: str) -> int:
-    """ "A1" -> 0, "AB7" -> 27; -1 where a cell does not say."""
+    """ "A1" -> 0, "AB7" -> 27; -1 if a cell does not say."""
     found = 0
     for letter in re.match(r"[A-Z]{0,3}", name)[0]:  # type: ignore[index]
         found = 26 * found + ord(letter) - 64

@@ -2,7 +2,7 @@
 
     read_table(Path("fragen.csv"))     -> [Row({"Frage": "Wer schrieb Hamlet?"}, …), …]
     read_table(Path("questions.xlsx")) -> the first sheet
-    read_table(Path("questions.txt"))  -> one row a line
+    read_table(Path("questions.txt"))  -> one row per line
 
 What unwaver has to guess is told through `say`. Other formats, and what is wrong with a table: unwaver.files.
 """
@@ -122,7 +122,7 @@ def _delimited(text: str, path: Path, suffix: str, quoting: bool, say: Callable[
 
 
 def _sign(text: str, first: str, signs: str, widths: Mapping[str, list[int]]) -> str | None:
-    """What stands between cells; None where there is one column, and some of its cells hold a sign."""
+    """The text between cells; None if there is one column, and some of its cells hold a sign."""
     if even := [sign for sign in signs if _is_even(widths[sign]) and widths[sign][0] > 1]:
         return even[0]
     in_header = [] if _is_sentence(first) else [sign for sign in signs if widths[sign][:1] > [1]]
@@ -219,5 +219,5 @@ def _has_header(first: Sequence[str]) -> bool:
 
 
 def _is_sentence(text: str) -> bool:
-    """Whether a cell is no name of a column: "Who wrote Hamlet?", "Name the author of Hamlet."."""
+    """Whether a cell is not a name of a column: "Who wrote Hamlet?", "Name the author of Hamlet."."""
     return len(text) > LONG or _SENTENCE.fullmatch(text) is not None

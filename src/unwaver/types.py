@@ -90,7 +90,7 @@ class Request:
     limit: int | None = None  # the most tokens of the answer, in place of the model's own limit
     schema: str = ""  # JSON schema of the answer, where a service has structured output
     temperature: float | None = None  # in place of the model's own
-    beams: int = 0  # the answer is the text at place `replicate` among the likeliest of so many beams
+    beams: int = 0  # the answer is the text at place `replicate` among the most likely of this many beams
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Beside:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came back, raw. The label is read from it later, in the table, so that a new way of reading asks
-    nothing: from `text` where there is one, else the choice with the greatest log-probability."""
+    nothing: from `text` if there is one, else the choice with the greatest log-probability."""
 
     text: str | None = None
     logprobs: tuple[float, ...] = ()  # summed log-probability of each choice

@@ -36,7 +36,7 @@ def inflated(parts: Iterable[bytes], format: int = GZIP) -> Iterator[bytes]:
 # --- files --------------------------------------------------------------------------------------------------
 
 MOST_BYTES = 1 << 30  # what a packed file may unpack to
-FREE_BYTES, MOST_RATIO = 64 << 20, 150  # above so many bytes, text does not shrink as much as that
+FREE_BYTES, MOST_RATIO = 64 << 20, 150  # above this many bytes, text does not shrink as much as that
 
 
 class TooMuch(ValueError):

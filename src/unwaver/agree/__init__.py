@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two texts agree, from 0 to 1; None where it cannot be told.
+    """How far two texts agree, from 0 to 1; None if it cannot be told.
 
     `threshold` is the t of Cons_<name>@t where none is given: a pair counts when its value is t or more. Two
     answers agree if their value is at least t or, if `better` is "low", below t.

@@ -26,7 +26,7 @@ def request_of(task_name: str, pair: Pair) -> Request:
 
 
 def lacking(request: Request, answer: Answer) -> Status | None:
-    """Why an answer of a model that compares or judges is no verdict: failed, refused, cut. None: it is one."""
+    """Why an answer of a model that compares or judges is not a verdict: failed, refused, cut. None: it is one."""
     label = read_label(answer.text, request.choices, request.words) if is_cut(answer.finish) else None
     status = reading_status(answer, label, request.choices, request.words)
     return status if status in NO_ANSWER else None
@@ -34,7 +34,7 @@ def lacking(request: Request, answer: Answer) -> Status | None:
 
 def probability(request: Request, answer: Answer, label: str) -> float | None:
     """Of a choice: by the log-probabilities where there are any, else 1 or 0 by what is written; None if neither
-    can be read, or it is no verdict."""
+    can be read, or it is not a verdict."""
     if lacking(request, answer):
         return None
     if answer.logprobs and len(answer.logprobs) == len(request.choices):

@@ -131,7 +131,7 @@ def _question_of(agreement: Agreement) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Question:
-    """The answers to one question: rows of a frame, and what stands in them."""
+    """The answers to one question: rows of a frame, and their content."""
 
     text: str
     rows: list[int]
@@ -203,7 +203,7 @@ class PairList:
         return values
 
     def read(self, answers: Mapping[tuple[str, int], Answer]) -> tuple[Values, Counter[str]]:
-        """What was cut or refused is no answer."""
+        """What was cut or refused is not an answer."""
         assert self.agreement.value is not None
         values: dict[Pair, float | None] = {}
         lost: Counter[str] = Counter()
@@ -220,7 +220,7 @@ class PairList:
 
 @dataclass(frozen=True)
 class Told:
-    """The values of pairs of answers, and of wordings of the questions; None where these are not compared."""
+    """The values of pairs of answers, and of wordings of the questions; None if these are not compared."""
 
     answers: Values
     questions: Values | None

@@ -1,7 +1,7 @@
 """Vectors of an encoder: of each word (BERTScore), or of the whole text.
 
 bertscore   F1 of the best matches between words; with idf, rare words count more
-embedding   the cosine of two mean-pooled embeddings, 0 where it is negative
+embedding   the cosine of two mean-pooled embeddings, 0 if it is negative
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ LONGEST = 100_000  # characters: of longer texts only the beginning is read
 
 
 def entities() -> Agreement:
-    """None where neither text has an entity."""
+    """None if neither text has an entity."""
     return Agreement("entities", True, "high", same=1.0, threshold=0.8, compare=_compare, compares_identical=True)
 
 

@@ -21,7 +21,7 @@ def _exact(pairs: Sequence[Pair]) -> list[float | None]:
 
 
 def normalised() -> Agreement:
-    """None where nothing is left of both texts: "?" and "!"."""
+    """None if nothing is left of both texts: "?" and "!"."""
     return Agreement("normalised", True, "high", same=1.0, threshold=0.5, compare=_normalised)
 
 

@@ -111,7 +111,7 @@ Directions = tuple[float | None, ...]  # of a pair: a to b and b to a, or one va
 
 
 def mean_of_directions(several: Directions) -> float | None:
-    """One value a pair: the mean of its directions."""
+    """One value per pair: the mean of its directions."""
     known = [value for value in several if value is not None]
     return sum(known) / len(known) if len(known) == len(several) else None
 
@@ -196,7 +196,7 @@ def _places(row: Row, given: Mapping[str, str], needed: Sequence[str]) -> dict[s
 
 
 def _pair(row: Row, places: Mapping[str, str]) -> JudgedPair | None:
-    """Without its label. None where a text is empty."""
+    """Without its label. None if a text is empty."""
 
     def texts(name: str) -> tuple[str, ...]:
         value = row.cells.get(places.get(name, ""))
@@ -275,7 +275,7 @@ def _corrected(
     seen, identical = agreeing_shares(block, agreement.name, threshold, agreement.better)
     seen = np.where(block.complete, seen, np.nan)  # as in the scores: no question that lacks an answer
     # identical texts are certain on both sides: the errors are those on texts that differ; the run counts each
-    # direction of a pair, so each is held against the label
+    # direction of a pair, so each is compared with the label
     told = [
         (value, pair)
         for pair, several in zip(judged.pairs, values, strict=True)

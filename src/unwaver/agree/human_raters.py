@@ -21,12 +21,12 @@ from unwaver.errors import UsageError, near
 from unwaver.files import Row
 from unwaver.stats.raters import Raters, fleiss
 
-Ratings = tuple[float | None, ...]  # of one pair, None where a rater gave no label
+Ratings = tuple[float | None, ...]  # of one pair, None if a rater gave no label
 _NUMBERED = re.compile(r"(label|human|judgement|score|rater|annotator)[ _-]?\d+", re.IGNORECASE)
 
 
 def rater_columns(row: Row, given: Sequence[str], *, has_label: bool) -> tuple[str, ...]:
-    """The columns of the raters: those given; else, where there is no column of labels, rater1, rater2, …"""
+    """The columns of the raters: those given; else, if there is no column of labels, rater1, rater2, …"""
     if not given:
         found = tuple(name for name in row.cells if _NUMBERED.fullmatch(name))
         return found if len(found) > 1 and not has_label else ()

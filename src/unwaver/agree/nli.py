@@ -2,7 +2,7 @@
 
 entail          probability of entailment
 contradict      probability of contradiction: lower is better
-bidirectional   1 where the label is entailment in both directions, else 0: the two say the same
+bidirectional   1 if the label is entailment in both directions, else 0: the two say the same
 """
 
 from __future__ import annotations

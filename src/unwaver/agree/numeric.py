@@ -12,7 +12,7 @@ from unwaver.text.numbers import Number, numbers, same_amount
 
 
 def numeric(*, every: bool = False) -> Agreement:
-    """1 where the last number of both texts is the same, or `every` one (numeric_all); None where one has none.
+    """1 if the last number of both texts is the same, or `every` one (numeric_all); None if one has none.
 
     The last one is the result of a text that reasons: "3 + 4 = 7" and "7" -> 1.
     """

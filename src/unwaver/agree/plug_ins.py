@@ -46,7 +46,7 @@ def better_of(name: str) -> Literal["low", "high", ""]:
 def _aligned(
     name: str, compare: Callable[[Sequence[Pair]], Iterable[float | None]]
 ) -> Callable[..., list[float | None]]:
-    """One value from 0 to 1 for each pair, None where it cannot be told."""
+    """One value from 0 to 1 for each pair, None if it cannot be told."""
 
     def compared(pairs: Sequence[Pair]) -> list[float | None]:
         values = [None if value is None else float(value) for value in compare(pairs)]

@@ -1,11 +1,11 @@
 """Are free answers right? By a model: another accuracy beside that by ROUGE-1 or by containment.
 
-    --scorer bleurt=PATH-OR-HUB-ID    any regression model: right where the greatest value with a true reference is
-                                      above the greatest with a false one
+    --scorer bleurt=PATH-OR-HUB-ID    any regression model: right if the highest value with a true reference is
+                                      above the highest with a false one
     --scorer judge=openai/NAME        any model, asked in words whether the answer is right; with its options:
                                       judge=openai/NAME,base_url=http://…
 
-What comes out is a column right_<scorer>: 1, 0, or null where it cannot be told. An empty answer is wrong.
+What comes out is a column right_<scorer>: 1, 0, or null if it cannot be told. An empty answer is wrong.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Said = Callable[[Request], Answer]
 @dataclass(frozen=True)
 class Scorer:
     """`asks(question, answer)` gives what the model is asked about an answer; `right(question, answer, said)`
-    tells from what it said whether the answer is right, None where it cannot be told."""
+    tells from what it said whether the answer is right, None if it cannot be told."""
 
     name: str  # the <scorer> in accuracy_<scorer>
     model: str  # "provider/name"
@@ -59,7 +59,7 @@ class Scorer:
 
 
 class Held(NamedTuple):
-    """An answer of a frame, and what it is held against."""
+    """An answer of a frame, and what it is compared with."""
 
     row: int
     question: str
@@ -170,7 +170,7 @@ def _question(item: Item) -> str:
 
 
 def regression(model: str) -> Scorer:
-    """Right where the greatest value with a true reference is above the greatest with a false one."""
+    """Right if the highest value with a true reference is above the highest with a false one."""
     path = model.removeprefix("regression/").removeprefix("hf/")
     return Scorer(REGRESSION, f"regression/{path}", _pair_requests, _closer)
 

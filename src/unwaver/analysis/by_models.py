@@ -1,4 +1,4 @@
-"""Paraphrases held against their originals by models: similarity by an agreement or a scorer, and entailment.
+"""Paraphrases compared with their originals by models: similarity by an agreement or a scorer, and entailment.
 
 Each text that a paraphrase changes is a pair with the original's text: one of δ-NLI, two of α-NLI.
 """

@@ -17,7 +17,7 @@ from unwaver.text.refused import Refused
 
 
 def dependency_distances(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-    """For each pair of texts; None where one of them is no English sentence that can be parsed."""
+    """For each pair of texts; None if one of them is no English sentence that can be parsed."""
     from unwaver.text.english import parsed
 
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))

@@ -75,7 +75,7 @@ def _given(given: Annotations, item: Item, field: str) -> Mapping[str, Any]:
 
 
 def _mean_of(notes: Sequence[Sequence[Any]], name: str, measure: Any) -> float | None:
-    """Over the paraphrases for which both sides are given; None where there is none."""
+    """Over the paraphrases for which both sides are given; None if there is none."""
     found = []
     for of in notes:
         values = [measure(a[name], b[name]) for a, b in of if a.get(name) and b.get(name)]

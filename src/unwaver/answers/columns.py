@@ -57,7 +57,7 @@ def _refused(column: pl.Series, fine: pl.Series, expected: str, hint: str, origi
 
 
 def texts(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
-    """As text; NaN is no value, and 2.0 (what pandas makes of 2 beside a missing value or 2.5) is "2"."""
+    """As text; NaN is not a value, and 2.0 (what pandas makes of 2 beside a missing value or 2.5) is "2"."""
     dtype = column.dtype
     if dtype == pl.String:
         return column
@@ -71,7 +71,7 @@ def texts(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
         raise origin.error(f'column "{column.name}": found values of type {_named(dtype)}, expected text', hint)
     try:
         return column.cast(pl.String)
-    except pl.exceptions.PolarsError:  # bytes that are no text
+    except pl.exceptions.PolarsError:  # bytes that are not text
         fine = pl.Series([v is None or _is_text(v) for v in column.to_list()])
         raise _refused(column, fine, "text", "give the column as text", origin) from None
 
@@ -96,7 +96,7 @@ def numbers(
     most: float = math.inf,
     expected: str = "a number",
 ) -> pl.Series:
-    """As Float64, finite and within limits; NaN is no value."""
+    """As Float64, finite and within limits; NaN is not a value."""
     made = _cast(column, pl.Float64, origin, expected).fill_nan(None)
     fine = made.is_finite() & (made >= least) & (made <= most)
     return _all_fine(column, made, fine, expected, origin)
@@ -125,7 +125,7 @@ def truths(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
 
 
 def lists_of_numbers(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
-    """As lists of numbers; an empty list is no value."""
+    """As lists of numbers; an empty list is not a value."""
     expected = "a list of numbers: [0.9, 0.1]"
     if column.null_count() == len(column):
         return pl.Series(column.name, [None] * len(column), dtype=pl.List(pl.Float64))
@@ -144,7 +144,7 @@ def lists_of_numbers(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
 
 
 def label_sets(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
-    """One label or a list of labels; an empty list is no value."""
+    """One label or a list of labels; an empty list is not a value."""
     dtype = column.dtype
     if isinstance(dtype, pl.Array):
         column = column.arr.to_list()

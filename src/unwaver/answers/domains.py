@@ -42,7 +42,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def domain_of(task: str, domains: Mapping[str, str]) -> str | None:
-    """domain_of("anli-r1", {"anli": "out"}) -> "out"; None where no name fits."""
+    """domain_of("anli-r1", {"anli": "out"}) -> "out"; None if no name fits."""
     fitting = [name for name in domains if task == name or task.startswith(f"{name}-")]
     return domains[max(fitting, key=len)] if fitting else None
 

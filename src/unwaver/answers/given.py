@@ -69,7 +69,7 @@ def _cells(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def _cell(name: str, value: Any, where: Where) -> Any:
-    """A value of the column `name`: a list where one is meant, None where it is empty, else as it is."""
+    """A value of the column `name`: a list where one is meant, None if it is empty, else as it is."""
     if value is None or value == "":
         return None
     if name in ("probs", "gold") and isinstance(value, str) and value.startswith("["):

@@ -45,7 +45,7 @@ class Known:
 
 
 def read_label(text: str | None, choices: Sequence[str], words: Sequence[str] = ()) -> str | None:
-    """The label that `text` gives, None where none can be read.
+    """The label that `text` gives, None if none can be read.
 
     read_label("No.", ("entailment", "not_entailment"), ("Yes", "No")) -> "not_entailment". A word goes
     before a label of the same spelling, since words are what the model was asked for.

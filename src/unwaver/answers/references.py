@@ -17,7 +17,7 @@ from unwaver.text.numbers import numbers
 
 
 class Referenced(NamedTuple):
-    """An answer and what it is held against."""
+    """An answer and what it is compared with."""
 
     text: str
     true: tuple[str, ...]
@@ -25,7 +25,7 @@ class Referenced(NamedTuple):
 
 
 TextAndReference = tuple[str, str]  # text, reference
-# pairs in, aligned values out: higher is closer, None where it cannot be told
+# pairs in, aligned values out: higher is closer, None if it cannot be told
 Similarity = Callable[[Sequence[TextAndReference]], Sequence[float | None]]
 
 
@@ -33,7 +33,7 @@ def accurate_all(answers: Sequence[Referenced], similarity: Similarity) -> list[
     """For each answer whether its greatest similarity to a true reference is strictly above the greatest to a
     false one; one call of `similarity` with each distinct pair once.
 
-    None where there is nothing to hold it against: no true or no false reference. An empty text is not accurate.
+    None if there is nothing to hold it against: no true or no false reference. An empty text is not accurate.
     """
     pairs = list(dict.fromkeys(pair for answer in answers for pair in _pairs(answer)))
     values = dict(zip(pairs, similarity(pairs) if pairs else (), strict=True))
@@ -59,7 +59,7 @@ def _verdict(answer: Referenced, values: Mapping[TextAndReference, float | None]
 
 
 def _closest(values: Iterable[float | None]) -> float | None:
-    """None where one is missing: it may be the closest."""
+    """None if one is missing: it may be the closest."""
     found = [math.nan if value is None else value for value in values]
     return None if not found or any(map(math.isnan, found)) else max(found)
 

@@ -66,7 +66,7 @@ class _Text:
     spans: list[tuple[int, int]]
 
     def gap(self, i: int) -> str:
-        """What stands between word i - 1 and word i."""
+        """The text between word i - 1 and word i."""
         start = self.spans[i - 1][1] if i else 0
         return self.text[start : self.spans[i][0]] if i < len(self.spans) else self.text[start:]
 

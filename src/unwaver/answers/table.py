@@ -1,4 +1,4 @@
-"""Answers as a Polars frame, one row an answer, with one written schema (unwaver.answers.schema).
+"""Answers as a Polars frame, one row per answer, with one written schema (unwaver.answers.schema).
 
 What a label is, is decided here and nowhere else. Tables from elsewhere: unwaver.answers.given.
 """
@@ -238,7 +238,7 @@ def _read(
 
 
 def softmax(logs: Sequence[float]) -> list[float] | None:
-    """softmax([0, 0]) -> [0.5, 0.5]; None where no choice is possible or a number is missing."""
+    """softmax([0, 0]) -> [0.5, 0.5]; None if no choice is possible or a number is missing."""
     top = max(logs)
     if not math.isfinite(top) or any(math.isnan(x) for x in logs):
         return None

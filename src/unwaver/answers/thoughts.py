@@ -26,7 +26,7 @@ _END = re.compile(
 
 
 def without_thought(text: str) -> str | None:
-    """What follows the last thought; None where a thought has no end, as the answer never came."""
+    """What follows the last thought; None if a thought has no end, as the answer never came."""
     after = _after(text)
     return None if after is text and _OPEN.match(text.lstrip()) else after
 
@@ -37,7 +37,7 @@ def is_open(text: str) -> bool:
 
 
 def _after(text: str) -> str:
-    """What stands after the last end of a thought; `text` itself where there is none."""
+    """The text after the last end of a thought; `text` itself if there is none."""
     end = None
     for end in _END.finditer(text):  # noqa: B007 - the last one is what is wanted
         pass

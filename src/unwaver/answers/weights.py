@@ -89,7 +89,7 @@ def right_probabilities(rows: pl.DataFrame) -> list[float | None]:
 def right_probability(
     probs: Sequence[float] | None, order: Sequence[str], gold: str | Sequence[str] | None
 ) -> float | None:
-    """right_probability([0.2, 0.8], ["no", "yes"], ["yes"]) -> 0.8; None where it is not known"""
+    """right_probability([0.2, 0.8], ["no", "yes"], ["yes"]) -> 0.8; None if it is not known"""
     if probs is None or not gold or len(probs) != len(order):
         return None
     accepted = {gold} if isinstance(gold, str) else set(gold)

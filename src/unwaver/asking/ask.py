@@ -127,7 +127,7 @@ class Asker:
     waiting: Callable[[str], None] = lambda _: None  # hears what a model waits for
 
     def __post_init__(self) -> None:
-        self.option = ""  # what stands before an option of the model that is asked, if not --model-arg
+        self.option = ""  # the text before an option of the model that is asked, if not --model-arg
         self.services: dict[int, Service] = {}  # they hold their models: no id is given again
         self._purse = Purse(self.budget, self.spent, self.ledger)
         self.is_over = False  # no more money: not even what has been set aside

@@ -21,7 +21,7 @@ Rejected = Literal["unfinished", "refused", "empty", "copy"]
 
 
 class Unfinished(NamedTuple):
-    """What a writer wrote that is no candidate: cut at its token limit (unfinished), refused by the service,
+    """What a writer wrote that is not a candidate: cut at its token limit (unfinished), refused by the service,
     empty, or a copy of the original or of another candidate."""
 
     group: str
@@ -55,7 +55,7 @@ def of_groups(unfinished: Sequence[Unfinished], groups: Sequence[Group]) -> list
 def audit(
     groups: Sequence[Group], read: Read, certifiers: Sequence[Certifier], model: str
 ) -> Iterator[dict[str, Any]]:
-    """One record for each candidate; `model` is the one under test, "" where there is none."""
+    """One record for each candidate; `model` is the one under test, "" if there is none."""
     for group in groups:
         if not has_candidates(group):
             continue
@@ -169,7 +169,7 @@ _REJECTED: Mapping[str, Rejected] = {
 
 
 def _without_verdict(groups: Sequence[Group], read: Read) -> dict[str, int]:
-    """How many answers of certifiers are no verdict, by why: {"failed": 0, "refused": 0, "cut": 2}."""
+    """How many answers of certifiers are not a verdict, by why: {"failed": 0, "refused": 0, "cut": 2}."""
     asked = [read(item).status for group in groups for item in group.items if item.role == "judge"]
     return {why: asked.count(why) for why in WHY}
 

@@ -103,7 +103,7 @@ def as_records(reasons: Iterable[Reason]) -> list[dict[str, Any]]:
 
 
 def from_records(records: object) -> list[Reason]:
-    """Those of a run.json, which may have been written by hand: what is no reason is left out."""
+    """Those of a run.json, which may have been written by hand: what is not a reason is left out."""
     types = {"role": str, "model": str, "reason": str, "calls": int, "example": str, "item": str}
     return [
         Reason(**{name: record[name] for name in types})

@@ -3,7 +3,7 @@
 The paper on semantic sensitivity has diverse beam search (temperature 0.3 to 0.6, at most 40 tokens), which
 transformers no longer has. Ours, in its place:
 
-    n-best sampling   each try draws a text anew, one after another at temperature 0.3, 0.4, 0.5, 0.6
+    n-best sampling   each try draws a text again, one after another at temperature 0.3, 0.4, 0.5, 0.6
     n-best beams      a local model without sampling gives the n most likely texts of n beams: one group of
                       beams, as transformers has it
 
@@ -46,7 +46,7 @@ def repeats_itself(model: Model) -> bool:
 
 
 def beams_of(model: Model, config: Config) -> int:
-    """The number of beams whose texts are all taken, 0 where texts are drawn or the model has no beams."""
+    """The number of beams whose texts are all taken, 0 if texts are drawn or the model has no beams."""
     return tries_of(config) if repeats_itself(model) and Parts(model).n_best else 0
 
 
@@ -78,7 +78,7 @@ def _generator(model: Model, config: Config, groups: Sequence[Group]) -> dict[st
 
 
 def said(model: Model, config: Config, kinds: Iterable[str]) -> str | None:
-    """What a run says of how its writer goes on, None where there is nothing to say."""
+    """What a run says of how its writer goes on, None if there is nothing to say."""
     if beams := beams_of(model, config):
         return (
             f"{model.name} does not sample: unwaver takes the {beams} most likely texts of {beams} beams per item"

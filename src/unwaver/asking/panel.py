@@ -28,7 +28,7 @@ class Respondent:
     known_as: str = ""
     plan: Plan = field(default_factory=Plan)
     form: str = ""  # in which it reads items, where that is not the task's own
-    option: str = ""  # what stands before an option of the model on the command line, if not --model-arg
+    option: str = ""  # the text before an option of the model on the command line, if not --model-arg
 
     def put(self, asker: Asker, only: set[str] | None = None, progress: Progress = lambda _: None) -> bool:
         """Ask the model what the store lacks; what is wrong names the option that named it."""
@@ -41,7 +41,7 @@ class Respondent:
             raise renamed(e, self.option) from e.__cause__
 
     def ask_about(self, questions: Iterable[tuple[str, Request]]) -> None:
-        """Plan requests that are no items of a group, each under a name of its own."""
+        """Plan requests that are not items of a group, each under a name of its own."""
         key_of = key_maker(self.model)
         for name, request in questions:
             key = key_of(request)
@@ -78,7 +78,7 @@ class Panel:
 
     @property
     def tested_or_none(self) -> Sequence[Respondent | None]:
-        """The models under test; where there is none, the certifiers alone speak."""
+        """The models under test; if there is none, the certifiers alone speak."""
         return self.tested or [None]
 
     @property

@@ -47,7 +47,7 @@ class Written:
         awaiting: Set[str],
         put: Callable[[Respondent, set[str]], bool],
     ) -> list[Group] | None:
-        """The groups with what was written this time; None where nothing was wanted, or it had to stop."""
+        """The groups with what was written this time; None if nothing was wanted, or it had to stop."""
         words = self._renderer.words(groups)
         reads = [self._panel.reads(tested, self._store, words)[0] for tested in self._panel.tested_or_none]
         wanted: dict[str, str] = {}
@@ -125,8 +125,8 @@ def unfinished(group: Group, reads: Sequence[Read]) -> bool:
 
 
 def why_rejected(answer: Answer, text: str, original: str, others: Sequence[str]) -> tuple[Rejected, str] | None:
-    """Why what the writer wrote is no candidate: it was cut at the token limit, refused by the service, is empty,
-    or says nothing new."""
+    """Why a reply of the writer is not a candidate: it was cut at the token limit, refused by the service, is
+    empty, or says nothing new."""
     state = state_of(answer, None)
     if state == "cut":
         return "unfinished", "the writer was cut at its token limit"

@@ -33,7 +33,7 @@ def pay(
 
 
 def reported(price: Price, answer: Answer) -> float | None:
-    """The cost of what the server says that it took; None where it says nothing."""
+    """The cost of what the server says that it took; None if it says nothing."""
     if answer.usage is None:
         return None
     cached = answer.beside.cached_tokens if answer.beside else None

@@ -78,7 +78,7 @@ def price_of(model: Model, own: OwnPrice | None, given: Price | None) -> Price |
 
 
 def known_price(model: Model) -> Price | None:
-    """The price of a model on a public server; None where it is not known, or genai-prices is not installed."""
+    """The price of a model on a public server; None if it is not known, or genai-prices is not installed."""
     served = _SERVED.fullmatch(model.identity)
     if served is None or _OWN.match(served["address"]):
         return None
@@ -120,7 +120,7 @@ def _from(price: Any, start: int) -> float:
 
 
 def is_own_server(model: Model) -> bool | None:
-    """Whether a server is on this machine or in this house; None where the model is on no server."""
+    """Whether a server is on this machine or in this house; None if the model is on no server."""
     served = _SERVED.fullmatch(model.identity)
     return None if served is None else _OWN.match(served["address"]) is not None
 

@@ -27,7 +27,7 @@ PAUSE = 0.2  # seconds between two looks at what other processes have set aside
 
 @dataclass(frozen=True)
 class Budget:
-    """At most so many calls, or so much money; prices are per million tokens."""
+    """At most this many calls, or this much money; prices are per million tokens."""
 
     max_calls: int | None = None
     max_cost: float | None = None
@@ -50,7 +50,7 @@ class Budget:
         return Price(self.price_in, self.price_out)
 
     def worst(self, model: Model, request: Request) -> float | None:
-        """The most that a request can cost; None where nothing limits it. A model without a price costs nothing:
+        """The most that a request can cost; None if nothing limits it. A model without a price costs nothing:
         `engine.forecast` has refused a cap where that is not so."""
         price = self.price(model)
         if price is None:

@@ -9,9 +9,9 @@ from unwaver.types import Group, Model
 
 
 def repeats_note(groups: Iterable[Group], model: Model, replicates: int) -> str | None:
-    """What a reader must know about the repeats of this model; None where each replicate is asked for.
+    """What a reader must know about the repeats of this model; None if each replicate is asked for.
 
-    A model may be deterministic in labels (the likeliest choice) and draw in free text.
+    A model may be deterministic in labels (the most likely choice) and draw in free text.
     """
     groups = list(groups)
     replicates = max([replicates, *(1 + group.repeats for group in groups)])

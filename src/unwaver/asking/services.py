@@ -39,7 +39,7 @@ class Service:
         cut: CutMode,
         option: str,
     ):
-        """`option` is what stands before an option of the model on the command line."""
+        """`option` is the text before an option of the model on the command line."""
         self._model, self._dialect, self._store, self._say, self._cut = model, dialect, store, say, cut
         self._option = option
         self._looked: set[str] = set()  # keys
@@ -92,7 +92,7 @@ class Service:
                     self._request = requests[key]
 
     def problem(self) -> str | None:
-        """Why there is no point in asking on; None where there is."""
+        """Why there is no point in asking on; None if there is."""
         if self._lost.total() < MOST or self._request is None:
             return None
         way = way_of(self._model, self._request)

@@ -269,7 +269,7 @@ class Until:
 def marked(frame: pl.DataFrame, until: Mapping[str, Any], number: int, groups: Sequence[Group]) -> pl.DataFrame:
     """The answers of one model, those that the verdict did not need taken out and named so.
 
-    Where there is no verdict nothing is taken out, but the intervals still have to know of the looking.
+    If there is no verdict nothing is taken out, but the intervals still have to know of the looking.
     """
     import polars as pl
 

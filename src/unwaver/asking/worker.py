@@ -105,7 +105,7 @@ def machine() -> str:
 
 
 def started(pid: int) -> str:
-    """When a process started, in the system's own terms; "" where there is none such, or it has ended."""
+    """When a process started, in the system's own terms; "" if there is none such, or it has ended."""
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if state in "ZX" else fields[18]

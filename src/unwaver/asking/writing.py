@@ -154,7 +154,7 @@ def written(reply: str, original: str = "") -> str:
 
 
 def _structured(text: str, original: str) -> str | None:
-    """'{"text": "A dog."}' -> "A dog."; None where the reply is plain text."""
+    """'{"text": "A dog."}' -> "A dog."; None if the reply is plain text."""
     if not text.startswith("{"):
         return None
     try:
@@ -225,7 +225,7 @@ def _spaced(line: str) -> str:
 
 
 def why_copy(text: str, original: str, others: Iterable[str]) -> str | None:
-    """Why a text says nothing new, None where it does: it equals the original or another candidate without case,
+    """Why a text says nothing new, None if it does: it equals the original or another candidate without case,
     punctuation and articles, or is lexically too near to it."""
     for other, what in ((original, "the original"), *((other, "another candidate") for other in others)):
         if normalise(text.casefold()) == normalise(other.casefold()):

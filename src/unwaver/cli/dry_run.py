@@ -72,7 +72,7 @@ def print_plan(plan: Sequence[Mapping[str, Any]], as_json: bool, more: Mapping[s
 
 
 def _say_price(record: Mapping[str, Any] | None) -> None:
-    """Where a price comes from; what stands on the command line needs no telling, unless a half is missing."""
+    """Where a price comes from; what is given on the command line needs no telling, unless a half is missing."""
     from unwaver.asking.prices import OPTIONS, Price
 
     if record is not None and (record["source"] != OPTIONS or None in (record["prompt"], record["answer"])):

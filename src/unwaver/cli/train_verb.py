@@ -285,7 +285,7 @@ def _print_table(found: Sequence[tuple[Path, Sequence[TrainedModel]]]) -> None:
 
 
 def _suite_of(task: str, named: str) -> str:
-    """A suite that has groups of the task: _suite_of("mnli", "mnli") -> "calm/mnli"; a file where there is none:
+    """A suite that has groups of the task: _suite_of("mnli", "mnli") -> "calm/mnli"; a file if there is none:
     _suite_of("own", "my.toml") -> "FILE --task my.toml"."""
     from unwaver.suites import becel, calm
     from unwaver.tasks.paranlu_names import TASKS

@@ -34,7 +34,7 @@ def _opened(config: Config, role: str, asks: Agreement | Scorer, more: Mapping[s
 
 
 def _tried(config: Config, agreement: Agreement) -> Model | None:
-    """The model of an agreement, opened; None where it has none."""
+    """The model of an agreement, opened; None if it has none."""
     if agreement.compare is not None:
         agreement.compare([SAMPLE])
         return None

@@ -163,7 +163,7 @@ def only(prepared: Prepared, groups: Iterable[str]) -> Prepared:
 
 
 def estimate(prepared: Prepared, asks: Asks, requests: Requests, bill: Bill, sample: Sample) -> Total | None:
-    """What one party is still to cost; None where nothing is known to tell it from. `asks` is who it is."""
+    """What one party is still to cost; None if nothing is known to tell it from. `asks` is who it is."""
     if asks is None:
         return total(units_of_requests(requests, bill))
     if isinstance(asks, Respondent):

@@ -59,7 +59,7 @@ class Party:
     requests: dict[str, Request]
     asked: int  # with equal requests counted each time
     further: list[tuple[int, Request]] = field(default_factory=list)
-    asks: Asks = None  # whose requests depend on the groups; None where all are known
+    asks: Asks = None  # whose requests depend on the groups; None if all are known
 
     @property
     def more(self) -> int:
@@ -133,7 +133,7 @@ def _check_cap(budget: Budget, party: Party, request: Request) -> None:
 
 
 def _check_prices(prepared: Prepared, everyone: Sequence[Party]) -> None:
-    """Refuse a cap where it is not known what somebody costs, and say which prices were looked up."""
+    """Refuse a cap if it is not known what somebody costs, and say which prices were looked up."""
     from unwaver.asking.prices import OPTIONS, is_free, needed
 
     prices = [(party, prepared.budget.price(party.model)) for party in everyone]
@@ -150,7 +150,7 @@ def _check_prices(prepared: Prepared, everyone: Sequence[Party]) -> None:
 
 
 def dry_run(config: Config, console: Console | None = None) -> list[dict[str, Any]]:
-    """What would be asked, one entry a model; with `out` the groups are written for others to answer."""
+    """What would be asked, one entry per model; with `out` the groups are written for others to answer."""
     config = settle(config, (), console)
     if not config.models:
         check_place(config)
@@ -210,7 +210,7 @@ def _sample(prepared: Prepared, store: Store, pilot: Set[str] | None) -> Sample:
 
 
 def expectation(prepared: Prepared, pilot: Set[str]) -> tuple[float, float] | None:
-    """What is still to pay after a pilot, and by how much that may be off; None where it cannot be told."""
+    """What is still to pay after a pilot, and by how much that may be off; None if it cannot be told."""
     with stored(prepared) as store:
         assert store is not None
         sample, found = _sample(prepared, store, pilot), [(0.0, 0.0)]
@@ -269,7 +269,7 @@ def _entry(prepared: Prepared, party: Party, store: Store | None, sample: Sample
 
 
 def _at_most(party: Party, left: Iterable[Request], budget: Budget) -> float | None:
-    """Every request that is not answered yet at its token limit; None where there is no limit."""
+    """Every request that is not answered yet at its token limit; None if there is no limit."""
     costs = [(1, budget.worst(party.model, request)) for request in left]
     costs += [(count, budget.worst(party.model, request)) for count, request in party.further]
     return (
@@ -285,7 +285,7 @@ def _expected(
     sample: Sample | None,
     most: float | None,
 ) -> tuple[float | None, float | None]:
-    """What is expected, and by how much that may be off; None where it cannot be told."""
+    """What is expected, and by how much that may be off; None if it cannot be told."""
     if prepared.writer:  # what it will write is not known, so nothing is that others are asked about it
         return _by_mean(party, left, known, prepared.budget.price(party.model)), None
     if sample is None:
@@ -300,7 +300,7 @@ def _expected(
 def _by_mean(
     party: Party, left: Sequence[Request], known: Mapping[str, Answer], price: Price | None
 ) -> float | None:
-    """As much for each as such requests took on average: labels and free text apart. None where none is known."""
+    """As much for each as such requests took on average: labels and free text apart. None if none is known."""
     assert price is not None
     usages: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
     for key, answer in known.items():
@@ -380,7 +380,7 @@ def _agreement(prepared: Prepared, agreement: Agreement, groups: Sequence[Group]
 
 
 def _pairs(texts: int, agreement: Agreement) -> int:
-    """How many pairs there are of so many texts."""
+    """How many pairs there are of this many texts."""
     both = comb(texts, 2) * (1 if agreement.symmetric else 2)
     return both + (texts if agreement.compares_identical else 0)
 

@@ -45,7 +45,7 @@ ONLY = "only the pilot was asked"
 @dataclass(frozen=True)
 class Pilot:
     """What came of it. All groups, the pilot included, are expected to cost `cost_of_all`, `low` to `high` with a
-    probability of 95 %; None where that is not known."""
+    probability of 95 %; None if that is not known."""
 
     groups: int
     of: int

@@ -31,7 +31,7 @@ _ABSENT = (ConnectionRefusedError, socket.gaierror)
 
 
 def reach(prepared: Prepared) -> None:
-    """Raise where the server of a helper is not there; say where it does not list the model. Nothing is looked at
+    """Raise where the server of a helper is not there; say if it does not list the model. Nothing is looked at
     where the models under test have all their answers: what is stored needs no server."""
     with stored(prepared) as store:
         tested = [respondent.plan.requests for respondent in prepared.panel.tested]
@@ -52,7 +52,7 @@ def reach(prepared: Prepared) -> None:
 
 
 def _helpers(prepared: Prepared) -> Iterator[tuple[str, Model]]:
-    """Everyone but the models under test, with what stands before an option of theirs."""
+    """Everyone but the models under test, with the text before an option of theirs."""
     asked: list[Respondent] = [*prepared.panel.certifiers, *([prepared.writer] if prepared.writer else [])]
     yield from ((respondent.option, respondent.model) for respondent in asked)
     for (role, name), model in prepared.opened.items():
@@ -60,7 +60,7 @@ def _helpers(prepared: Prepared) -> Iterator[tuple[str, Model]]:
 
 
 def _models_of(address: str, option: str) -> list[str] | None:
-    """The names that a server lists; None where it does not say. Raises where nobody is there."""
+    """The names that a server lists; None if it does not say. Raises where nobody is there."""
     request = urllib.request.Request(f"{address}/models", headers={"Accept": "application/json"})
     proxies: dict[str, str] | None = {} if urlsplit(address).hostname in _OWN else None
     opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))

@@ -11,7 +11,7 @@ from unwaver.engine.prepare import Prepared
 
 
 class stored:
-    """The store that a run would ask into, to look at; None where there is none."""
+    """The store that a run would ask into, to look at; None if there is none."""
 
     def __init__(self, prepared: Prepared):
         config = prepared.config

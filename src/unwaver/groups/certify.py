@@ -23,7 +23,7 @@ class Reading(NamedTuple):
 
 
 class Acceptance(NamedTuple):
-    """What one judge says of a variant: accepted, rejected, or None where it has not answered."""
+    """What one judge says of a variant: accepted, rejected, or None if it has not answered."""
 
     accepted: bool | None
     score: float | None  # the probability of the accepted answers
@@ -31,7 +31,7 @@ class Acceptance(NamedTuple):
 
 
 Read = Callable[[Item], Reading]
-WHY: tuple[Status, ...] = ("failed", "refused", "cut")  # why a judge's answer is no verdict
+WHY: tuple[Status, ...] = ("failed", "refused", "cut")  # why a judge's answer is not a verdict
 Standing = Literal["kept", "rejected", "spare", "open"]
 
 

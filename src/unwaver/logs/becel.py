@@ -1,6 +1,6 @@
 """The prediction files of BECEL's authors: one JSON object with lists of predictions, row by row.
 
-    original_preds, paraphrase_preds                  semantic; likewise negation_preds and symmetric_preds
+    original_preds, paraphrase_preds                  semantic; the same way negation_preds and symmetric_preds
     first_preds, second_preds, merged_preds, labels   additive
     first_preds, second_preds, transitive_preds, first_labels, second_labels, labels   transitive
 

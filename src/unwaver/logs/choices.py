@@ -15,7 +15,7 @@ _LETTERS = 26  # beyond, choices are numbered from 1
 
 
 def choice_of(answer: str | None, choices: Sequence[str]) -> str | None:
-    """The text of the choice, or of several in order of the alphabet; None where the answer names none.
+    """The text of the choice, or of several in order of the alphabet; None if the answer names none.
 
     "B", "(b)", "B." of ("Rome", "Paris") -> "Paris"; "A, B" -> "Paris; Rome"; "paris" -> "Paris"; "C" -> None
     """

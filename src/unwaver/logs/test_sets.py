@@ -3,7 +3,7 @@
     TestSets(["snli_test_set_small.json"]).added_to(frame) -> the frame with rows of the role test, and weights
 
 FILE is a published list of predictions, or a table with label, gold and probs. It says whose it is by its
-published name (snli_test_set_MODEL.json) or by a column `model`; MODEL= or PATH= says it where it does not. A test
+published name (snli_test_set_MODEL.json) or by a column `model`; MODEL= or PATH= says it if it does not. A test
 set of another model is refused: its confidences say nothing about this one.
 """
 
@@ -202,7 +202,7 @@ def _check_once(found: Sequence[tuple[tuple[Any, ...], TestSet]]) -> None:
 
 
 def _joined(frame: pl.DataFrame, case: dict[str, Any], one: TestSet) -> pl.DataFrame:
-    """The frame with the rows of a test set in the block `case`, whose weights are to be made anew."""
+    """The frame with the rows of a test set in the block `case`, whose weights are to be made again."""
     plain = case["kind"].removesuffix(SEEN_SUFFIX)
     own = pl.all_horizontal(pl.col(n) == case[n] for n in BLOCK if n != "kind") & pl.col("kind").is_in(
         [plain, plain + SEEN_SUFFIX]

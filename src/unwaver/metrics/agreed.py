@@ -115,8 +115,8 @@ def both_ways(block: Block, name: str) -> Pairs:
 
 
 def broken(block: Block) -> Floats:
-    """Per group: 1 where two answers do not agree, 0 where all do; NaN where that is not known. Where answers must
-    differ (negations), 1 where a variant agrees with the original."""
+    """Per group: 1 if two answers do not agree, 0 if all do; NaN if that is not known. Where answers must
+    differ (negations), 1 if a variant agrees with the original."""
     notion = leading(block)
     found = both_ways(block, notion.name)
     rows, group = _deciding(block, found), block.group[found.i]
@@ -189,7 +189,7 @@ def set_sizes(block: Block) -> tuple[Codes, Codes]:
 
 
 def all_compared(block: Block, values: Floats) -> Floats:
-    """Null where fewer than two answers are left, or where it is not known of two of them whether they agree."""
+    """Null where fewer than two answers are left, or if it is not known of two of them whether they agree."""
     answers = np.bincount(block.group[(block.code >= 0) & ~block.alone], minlength=block.groups)
     found = both_ways(block, leading(block).name)
     counted = ~(block.alone[found.i] | block.alone[found.j])

@@ -33,15 +33,15 @@ class Block:
     labels: list[str]  # label of each code
     groups: int
     trials: int
-    # one entry a row
+    # one entry per row
     group: Codes
     trial: Codes
     target: Bools  # variant or conclusion, not original
     code: Codes  # -1: no readable label
-    right: Floats  # 1, 0 or NaN where the right answer is not known; unreadable is wrong
+    right: Floats  # 1, 0 or NaN if the right answer is not known; unreadable is wrong
     gold: pl.Series
     probs: pl.Series
-    # one entry a group
+    # one entry per group
     cluster: Codes
     units: (
         Codes  # what intervals resample: the clusters, or a row with the items of each group (unwaver.stats.units)
@@ -56,10 +56,10 @@ class Block:
     refused: Bools
     cut: Bools
     cut_read: Bools  # an answer was cut and could be read
-    # one entry a row
+    # one entry per row
     item: pl.Series
     cluster_name: pl.Series
-    # one entry a group, NaN where it has none; None where no group has one
+    # one entry per group, NaN if it has none; None if no group has one
     weight: Floats | None = None
     # the same model on the full test set, one group an item
     test: Block | None = None
@@ -67,7 +67,7 @@ class Block:
     theta: tuple[float, ...] = ()  # of C_S@θ, where others are asked for than the usual ones
     epsilon: float | None = None  # an upper limit of the share of wrong variants
     domain: str | None = None  # in, out: of what the model was trained on
-    # one entry a row; None where the table has no such column
+    # one entry per row; None if the table has no such column
     text: pl.Series | None = None
     context: pl.Series | None = None
     embedding_distance: pl.Series | None = None
@@ -77,7 +77,7 @@ class Block:
     partial: int = 0  # groups that were scored without an answer whose call failed
     # by "agree_<agreement>@<threshold>": in each row its values with all rows of the group, in their order
     agree: Mapping[str, pl.Series] = field(default_factory=dict)
-    # by the name of a scorer: whether free text is right, one entry a row
+    # by the name of a scorer: whether free text is right, one entry per row
     rated: Mapping[str, pl.Series] = field(default_factory=dict)
 
     @property
@@ -95,7 +95,7 @@ class Block:
         return {name: int(getattr(self, name).sum()) for name in MISSING}
 
     def per_group(self, values: Floats, rows: Bools) -> Floats:
-        """The mean of row values over the chosen rows of each group, NaN where a group has none."""
+        """The mean of row values over the chosen rows of each group, NaN if a group has none."""
         rows = rows & ~np.isnan(values)
         counts = np.bincount(self.group[rows], minlength=self.groups)
         sums = np.bincount(self.group[rows], weights=values[rows], minlength=self.groups)
@@ -163,13 +163,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Metric:
-    """A value per group, NaN where it does not apply, and how the values are reduced (None: the mean).
+    """A value per group, NaN if it does not apply, and how the values are reduced (None: the mean).
 
     `values` may have several columns of statistics for `reduce`. `skippable`: an unreadable answer violates
     by convention, and the value without such groups is another number that is shown beside it. `known`: the
     value is given, not estimated, and has no interval. `of_test`: the groups are those of `block.test`.
-    `any_of`: the share of groups where any of so many variants breaks the relation; it gets bounds where wrong
-    variants may be among them. `by_weight` stands for a value that is no function of sums: it gets a row of
+    `any_of`: the share of groups where any of this many variants breaks the relation; it gets bounds where wrong
+    variants may be among them. `by_weight` stands for a value that is not a function of sums: it gets a row of
     weights, one a group, for each draw. `each` makes of `values` those whose mean the metric is, where `reduce` is
     not the mean itself but does the same to the mean: such a metric can be asked for with --until. `estimate` is
     what gives value and interval instead of unwaver.stats: estimate(values, units, seed, level). `better` is the
@@ -286,7 +286,7 @@ def _trials(group: Codes, replicate: Codes) -> tuple[int, Codes]:
 
 
 def _units(frame: pl.DataFrame, group: Codes, cluster: Codes) -> Codes:
-    """The items of each group as numbers, -1 where it has fewer; a group that names none has its cluster."""
+    """The items of each group as numbers, -1 if it has fewer; a group that names none has its cluster."""
     if "units" not in frame.columns or frame["units"].null_count() == frame.height:
         return cluster
     first = np.unique(group, return_index=True)[1]

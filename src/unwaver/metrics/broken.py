@@ -18,7 +18,7 @@ from unwaver.stats import Floats
 
 
 def broken(block: Block) -> Floats:
-    """Per group: above 0 where it broke its relation in at least one answer, NaN where that cannot be said."""
+    """Per group: above 0 if it broke its relation in at least one answer, NaN if that cannot be said."""
     if agreed.decides(block):
         values = agreed.broken(block)
     else:

@@ -93,7 +93,7 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
         return
     names = charts.names_of(found)
     rows = charts.rows_of(found, name=lambda s: names[charts.block_key(s)], colour=lambda s: parts[s.metric])
-    for row, s in zip(rows, found, strict=True):  # a variance is no share
+    for row, s in zip(rows, found, strict=True):  # a variance is not a share
         row["says"] = f"{row['name']}, {row['colour']}: variance {s.value:.4f}, {s.counted:,} problems"
     says = "Where the variance of right and wrong comes from: problem, wording, or a repeat of one wording."
     spec = charts.intervals(rows, "variance of right and wrong", domain=None, format="~g")

@@ -55,7 +55,7 @@ def max_prob(probs: pl.Series) -> Floats:
 
 
 def entropy(probs: pl.Series) -> Floats:
-    """Bits, one number a row; null rows are NaN and 0 · log 0 is 0."""
+    """Bits, one number per row; null rows are NaN and 0 · log 0 is 0."""
     known = probs.is_not_null().to_numpy()
     lengths = probs.list.len().fill_null(0).to_numpy()
     p = probs.drop_nulls().explode().fill_null(0.0).to_numpy()

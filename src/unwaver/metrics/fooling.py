@@ -184,7 +184,7 @@ def _of_probabilities(block: Block, states: Mapping[str, Bools]) -> Iterator[Met
 
 
 def _counts(block: Block, rows: Bools) -> Floats:
-    """Per group: how many of its pairs; NaN where its original was not answered right."""
+    """Per group: how many of its pairs; NaN if its original was not answered right."""
     right = np.zeros(block.groups, dtype=bool)
     right[block.group[block.originals_right[block.trial]]] = True
     return np.where(right, np.bincount(block.group[rows], minlength=block.groups), np.nan)[:, None]
@@ -195,7 +195,7 @@ def _total(sums: Floats) -> Floats:
 
 
 def _sums(block: Block, values: Values, rows: Bools) -> Floats:
-    """Per group: the sum over its pairs, and their number; NaN where it has none."""
+    """Per group: the sum over its pairs, and their number; NaN if it has none."""
     found = values()
     rows = rows & ~np.isnan(found)
     sums = np.bincount(block.group[rows], weights=found[rows], minlength=block.groups)
@@ -214,7 +214,7 @@ def _has_any(block: Block, rows: Bools) -> Floats:
 
 
 def _probabilities(block: Block) -> tuple[Floats, Floats]:
-    """Per row: its probabilities and those of its original; NaN where there are none."""
+    """Per row: its probabilities and those of its original; NaN if there are none."""
     width = int(block.probs.list.len().max() or 1)  # type: ignore[arg-type]
     own = np.full((len(block.group), width), np.nan)
     known = (block.probs.list.len() == width).fill_null(False).to_numpy()
@@ -240,7 +240,7 @@ def js_divergence(p: Floats, q: Floats) -> Floats:
 
 
 def _sigma(block: Block) -> Floats:
-    """The standard deviation of the probabilities of the classes: 0 where all are alike, .471 for 1, 0, 0."""
+    """The standard deviation of the probabilities of the classes: 0 if all are alike, .471 for 1, 0, 0."""
     return np.asarray(_probabilities(block)[0].std(axis=1))
 
 

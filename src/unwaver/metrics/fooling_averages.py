@@ -119,7 +119,7 @@ class _Values:
         self._known: dict[tuple[int, str, int, str | None], tuple[Floats, tuple[int, int]]] = {}
 
     def of(self, block: Block, name: str, k: int, given: str | None) -> tuple[Floats, tuple[int, int]]:
-        """A value per group, NaN where it has none, and how many have none: answered wrong, too few variants."""
+        """A value per group, NaN if it has none, and how many have none: answered wrong, too few variants."""
         key = (id(block), name, k, given)
         if key not in self._known:
             if given is not None and given not in block.labels:  # no answer of this class: nothing is known of it

@@ -92,7 +92,7 @@ def within(block: Block) -> Floats:
 def within_pairs(block: Block) -> Floats:
     """The same over pairs of distinct wordings: right, right, right, wrong -> 0.25; one wording does not apply.
 
-    With replicates a wording is right with a probability of its own, and repeats of it are no pair.
+    With replicates a wording is right with a probability of its own, and repeats of it are not a pair.
     """
     share, n, between_repeats = _wordings(block)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -100,7 +100,7 @@ def within_pairs(block: Block) -> Floats:
 
 
 def torn(block: Block) -> Floats:
-    """1 where a bucket was answered in different ways: right and wrong, or without gold by several labels."""
+    """1 if a bucket was answered in different ways: right and wrong, or without gold by several labels."""
     if np.isnan(block.right[block.target]).all():
         other = block.code != block.first_of_target[block.group]
         found = block.per_group(other.astype(float), block.target) > 0

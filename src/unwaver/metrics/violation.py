@@ -96,7 +96,7 @@ def _label_pairs(block: Block) -> Floats:
 
 
 def _independent_same(sums: Floats) -> Floats:
-    """Originals 50 % a, 50 % b and variants likewise -> 0.5, whatever goes with what."""
+    """Originals 50 % a, 50 % b and variants the same way -> 0.5, whatever goes with what."""
     original, variant, n = _halves(sums)
     return np.asarray(1 - (original * variant).sum(axis=-1) / n**2)
 

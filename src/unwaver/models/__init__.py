@@ -16,7 +16,7 @@ from unwaver.types import Model
 
 
 class Found(NamedTuple):
-    """Who opens a model, and what stands in its name: "fake/random,seed=3" -> (…, "random", {"seed": 3})."""
+    """Who opens a model, and what its name holds: "fake/random,seed=3" -> (…, "random", {"seed": 3})."""
 
     spec: str  # provider/name
     make: Callable[..., Model]
@@ -52,7 +52,7 @@ def _decoding(config: Config, model: str | Model, makers: Mapping[str, Found], w
 
 
 def find_model(spec: str, option: str = "--model ") -> Found:
-    """The provider of a model and the options in its name, bound; `option` is what stands before it."""
+    """The provider of a model and the options in its name, bound; `option` is the text before it."""
     if "," not in spec and not spec.startswith("@"):
         return Found(spec, *_provider(spec), {})
     from unwaver.bound import bind

@@ -21,8 +21,8 @@ KINDS = {"f": "numbers", "i": "numbers", "u": "numbers", "b": "truths", "U": "te
 
 
 def read_arrays(path: Path, wanted: Mapping[str, tuple[int, str]], hint: str) -> dict[str, np.ndarray]:
-    """The arrays by name, each `wanted` with so many dimensions and values of one of these kinds of NumPy; numbers
-    are finite. What a header says is held against the size of its file before anything is believed."""
+    """The arrays by name, each `wanted` with this many dimensions and values of these kinds of NumPy; numbers
+    are finite. What a header says is compared with the size of its file before anything is believed."""
     expected = " and ".join(wanted)
     try:
         with zipfile.ZipFile(path) as archive:

@@ -102,7 +102,7 @@ class BertScore:
 
 
 def f1(one: np.ndarray, other: np.ndarray, weights: Floats, other_weights: Floats) -> float:
-    """Rows of length 1, and what each counts -> F1 of the best matches; 0 where a text has no word that counts.
+    """Rows of length 1, and what each counts -> F1 of the best matches; 0 if a text has no word that counts.
 
     A word that is like none matches with 0, not with less: so does bert-score wherever it pads a text.
     """

@@ -124,7 +124,7 @@ def open_model(name: str) -> Bow:
 
 
 def features(texts: Sequence[str], form: str = LENGTH) -> Any:
-    """One row a text: how often each n-gram of words occurs, hashed into COLUMNS columns. Rows have length 1, or
+    """One row per text: how often each n-gram of words occurs, hashed into COLUMNS columns. Rows have length 1, or
     with the form MEAN the sum 1."""
     from scipy.sparse import csr_matrix
 

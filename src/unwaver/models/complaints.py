@@ -19,7 +19,7 @@ LIMIT_NAMES = (LIMIT, "max_completion_tokens")
 
 
 class Complaint(NamedTuple):
-    """The parameter that a refusal is about ("" where it does not say), and its words."""
+    """The parameter that a refusal is about ("" if it does not say), and its words."""
 
     param: str
     message: str

@@ -5,7 +5,7 @@ of http.client. Both cost the same with one connection or a thousand. (The pools
 connections at every request: with 300 of them one request takes 10 ms of a processor, here 0.2 ms.)
 
 Every read of a reply shares one limit of time and of bytes, so a server that sends a byte now and then, header
-lines or "100 Continue" without end is not waited for for ever. Redirects are not followed.
+lines or "100 Continue" without end is not waited for forever. Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ def _head(reader: io.BufferedReader, method: str) -> http.client.HTTPResponse:
 
 
 def _body(response: http.client.HTTPResponse, longest: int) -> tuple[bytes, Exception | None]:
-    """The body as it came; where it is not whole, why."""
+    """The body as it came; if it is not whole, why."""
     size, parts = 0, []
     try:
         while part := response.read(PART):

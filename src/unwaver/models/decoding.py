@@ -1,9 +1,9 @@
 """Ways of choosing the next token, by name: what `--decode` gives to a model that generates.
 
-    greedy            the likeliest token                          temperature 0
-    nucleus           drawn among the likeliest that make up top_p  top_p 0.9, temperature 0.7
-    sample            drawn among all                              temperature 1
-    beam              the likeliest text of several kept at a time  num_beams 4
+    greedy            the most likely token                           temperature 0
+    nucleus           drawn among the most likely that make up top_p  top_p 0.9, temperature 0.7
+    sample            drawn among all                                 temperature 1
+    beam              the most likely text of several kept at a time  num_beams 4
 
 "nucleus:top_p=0.95,temperature=0.8" is nucleus with other numbers.
 """

@@ -60,7 +60,7 @@ class Embedding:
 
 
 def cosines(encoder: Embedding, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """Of the two texts of each pair; a text that stands in several pairs is embedded once."""
+    """Of the two texts of each pair; a text that is in several pairs is embedded once."""
     texts = list(dict.fromkeys([*(one for one, _ in pairs), *(other for _, other in pairs)]))
     if not texts:
         return []

@@ -18,7 +18,7 @@ def open_consulted(
     config: Config, spec: str, options: Mapping[str, object] | None = None, option: str = "--judge …="
 ) -> Model:
     """A model that judges variants or compares answers: with the device and the label map of the run. `option` is
-    what stands before the model on the command line."""
+    the text before the model on the command line."""
     found = find_model(spec, option)
     general = {"device": config.device, "map": dict(config.map) or None}
     given = {**found.options, **(options or {})}

@@ -50,7 +50,7 @@ class CausalLM:
     name: str
     identity: str
     options: Options
-    free_text: CausalLM | None = None  # who answers where there are no choices, with the same weights
+    free_text: CausalLM | None = None  # who answers if there are no choices, with the same weights
     reads: tuple[str, ...] = ("prompt", "words")
     n_best = True  # see unwaver.models.parts
     settings: Mapping[str, object] = field(init=False)

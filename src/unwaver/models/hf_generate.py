@@ -44,7 +44,7 @@ class TextGenerator:
     def __init__(self, torch: Any, model: Any, tokenizer: Any, options: Options, budget: int):
         self.torch, self.model, self.tokenizer = torch, model, tokenizer
         self.options, self.budget = options, budget
-        self.returned = 1  # texts of a prompt, where all the likeliest of several beams are wanted
+        self.returned = 1  # texts of a prompt, where all the most likely of several beams are wanted
         self.stops = stop_strings(options.stop)
         self.pad, self.ends = padding_id(tokenizer), end_ids(model, tokenizer)
         by_rows = not model.config.is_encoder_decoder and options.num_beams == 1
@@ -231,7 +231,7 @@ class TextGenerator:
         return before_stop(self.tokenizer.decode(tokens, skip_special_tokens=True), self.stops)
 
     def _read(self, tokens: list[int]) -> Generated:
-        """The text of a row, without what stands after its end."""
+        """The text of a row, without the text after its end."""
         end = next((i for i, token in enumerate(tokens) if token in self.ends), None)
         if end is not None:
             tokens = tokens[: end + 1]
@@ -342,7 +342,7 @@ class Sampler:
             return None
         ordered, order = probabilities[tokens].sort(descending=True, stable=True)
         cumulative = ordered.cumsum(-1)
-        # The nucleus: the fewest of the likeliest tokens that make up top_p.
+        # The nucleus: the fewest of the most likely tokens that make up top_p.
         last = min(int(self.torch.searchsorted(cumulative, self.top_p)), len(tokens) - 1)
         weight = float(cumulative[last])
         some = len(tokens) < len(probabilities)

@@ -84,7 +84,7 @@ class Scorer:
         return self.torch.tensor(full, dtype=self.torch.long, device=self.device)
 
     def _mask(self, step: Step, width: int) -> Any:
-        """0 where a token may look, the least number elsewhere: at what is kept, its ancestors and itself."""
+        """0 if a token may look, the least number elsewhere: at what is kept, its ancestors and itself."""
         torch = self.torch
         # Padding sees itself: a row of the mask without any 0 is a division by zero in some kernels.
         ends = [row.end + list(range(len(row.end) + 1, width + 1)) for row in step.rows]
@@ -228,7 +228,7 @@ def forked(past: Any, rows: int) -> Any:
 
 
 def attention_window(config: Any) -> int:
-    """How long a row may be with every token still seen by every later one; 0 where there is no telling.
+    """How long a row may be with every token still seen by every later one; 0 if there is no telling.
 
     A mask of our own replaces the model's: in layers that look back a limited way only it would be wrong.
     """

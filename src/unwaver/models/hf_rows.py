@@ -25,7 +25,7 @@ TRIED = 3  # tokens written when a model is tried
 class Reader:
     """Reads with a loaded model.
 
-    `window`: how many tokens a prompt and its text may have together; 0 where the model is not exact by rows.
+    `window`: how many tokens a prompt and its text may have together; 0 if the model is not exact by rows.
     """
 
     def __init__(self, torch: Any, model: Any):
@@ -78,7 +78,7 @@ class Reader:
             return restore(out.logits)
 
     def causal_mask(self, real: Any, fresh: int) -> Any:
-        """For the last `fresh` of the columns, of which real[row, column] is no padding."""
+        """For the last `fresh` of the columns, of which real[row, column] is not padding."""
         torch = self.torch
         column = torch.arange(real.shape[1], device=self.device)
         query = column[-fresh:, None]
@@ -87,7 +87,7 @@ class Reader:
         return self.additive(sees)[:, None]
 
     def additive(self, sees: Any) -> Any:
-        """0 where a token may look, the least number elsewhere."""
+        """0 if a token may look, the least number elsewhere."""
         mask = self.torch.zeros(sees.shape, dtype=self.dtype, device=self.device)
         return mask.masked_fill_(~sees, self.torch.finfo(self.dtype).min)
 

@@ -43,7 +43,7 @@ class TextToText:
     name: str
     identity: str
     options: Options
-    free_text: TextToText | None = None  # who answers where there are no choices, with the same weights
+    free_text: TextToText | None = None  # who answers if there are no choices, with the same weights
     reads: tuple[str, ...] = ("prompt", "words")
     form: str = ""
     n_best = True  # see unwaver.models.parts

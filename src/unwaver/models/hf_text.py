@@ -25,17 +25,17 @@ class Options:
     """What the two kinds of language model share.
 
     method       logprob: the log-probability of each choice; generate: write, and let the text be read
-    system, chat a system text; whether to use the chat template (None: where there is one)
+    system, chat a system text; whether to use the chat template (None: if there is one)
     dtype        float32 on a CPU unless said otherwise, whatever the checkpoint stores
     batch_tokens tokens read at once; changes speed and memory, not answers
 
     For generate:
 
     max_tokens   the most tokens written
-    temperature, top_p, seed   0 is greedy; else a token is drawn among the likeliest that make up top_p
-    num_beams    how many texts are kept at a time; the likeliest is given
+    temperature, top_p, seed   0 is greedy; else a token is drawn among the most likely that make up top_p
+    num_beams    how many texts are kept at a time; the most likely is given
     stop         strings before which a text ends: a list, or one text as "\\n|Q:"
-    no_repeat_ngram   so many tokens in a row are not written twice, prompt of a causal model included; 0 is off
+    no_repeat_ngram   this many tokens in a row are not written twice, prompt of a causal model included; 0 is off
     """
 
     method: str = "logprob"
@@ -215,7 +215,7 @@ class Tokens:
         return text
 
     def start(self) -> int:
-        """What stands before an empty prompt: the token that begins a text, else the one that ends it."""
+        """The text before an empty prompt: the token that begins a text, else the one that ends it."""
         special = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id)
         return next((int(i) for i in special if i is not None), 0)
 

@@ -37,7 +37,7 @@ def byte_count(text: object) -> int:
 
 
 def token_limit(settings: Mapping[str, object]) -> int | None:
-    """The most tokens of an answer under these settings: the greatest limit, None where there is none."""
+    """The most tokens of an answer under these settings: the greatest limit, None if there is none."""
     limits = [settings.get(name) for name in LIMITS]
     known = [limit for limit in limits if isinstance(limit, int) and not isinstance(limit, bool)]
     several = settings.get("best_of")

@@ -1,4 +1,4 @@
-"""The likeliest texts of a beam search, one for each request: a request says which of them it wants.
+"""The most likely texts of a beam search, one for each request: a request says which of them it wants.
 
 Requests of one prompt share one search. It is that of transformers, with one group of beams.
 """
@@ -21,7 +21,7 @@ MOST_PROMPTS = 64  # in a batch
 def n_best(
     writer: TextGenerator, requests: Sequence[Request], prompts: Sequence[Path], truncated: Sequence[bool]
 ) -> Iterator[Batch]:
-    """The replicate of a request is the place of its text, 0 the likeliest; `writer` has as many beams as texts
+    """The replicate of a request is the place of its text, 0 the most likely; `writer` has as many beams as texts
     are asked for, at least."""
     searched: dict[Path, list[int]] = {}
     for place, prompt in enumerate(prompts):

@@ -1,7 +1,7 @@
 """Any OpenAI-compatible HTTP server: vLLM, llama.cpp, Ollama, the public API.
 
     generate   POST /chat/completions, what comes back is read for a label
-    logprob    POST /completions with echo and logprobs, once a choice: the summed log-probability of each
+    logprob    POST /completions with echo and logprobs, once per choice: the summed log-probability of each
 
 What may pass is tried again (openai_server.py says when and how often). What cannot pass (a wrong key, an
 unknown model, no server) is told at the first contact instead of failing thousands of calls. The key is read
@@ -81,7 +81,7 @@ class OpenAIModel:
         self._finishing = False
         self._plain = False  # the server has refused structured output
         self.price: OwnPrice | None = None
-        self.free_text = free_text  # who answers where there are no choices, by the same server
+        self.free_text = free_text  # who answers if there are no choices, by the same server
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
         """The replies that have come, a batch at a time. The order is kept: requests come group by group, so

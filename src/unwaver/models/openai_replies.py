@@ -81,7 +81,7 @@ def is_filtered(body: bytes) -> bool:
 
 
 def retry_after(value: str | None, now: float) -> float | None:
-    """ "7" -> 7.0; a date -> the seconds until then; at most LONGEST_WAIT; None where it says nothing."""
+    """ "7" -> 7.0; a date -> the seconds until then; at most LONGEST_WAIT; None if it says nothing."""
     if value is None:
         return None
     try:
@@ -161,7 +161,7 @@ def scored(reply: Mapping[str, Any], start: int, whole: str, generated: int) -> 
 
 
 def _logprob(value: object) -> float:
-    """-0.25 -> -0.25; 1e-7 -> 0.0; minus infinity -> LEAST; anything that is no log-probability is a fault."""
+    """-0.25 -> -0.25; 1e-7 -> 0.0; minus infinity -> LEAST; anything that is not a log-probability is a fault."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise Fault("the server gave no log-probability for a choice", hint="use method=generate")
     if value > ROUNDING:
@@ -177,7 +177,7 @@ def _first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     return choices[0]
 
 
-_THOUGHTS = ("thinking", "reasoning", "thought", "redacted_thinking")  # parts of a message that are no answer
+_THOUGHTS = ("thinking", "reasoning", "thought", "redacted_thinking")  # parts of a message that are not an answer
 
 
 def _content(message: Mapping[str, Any]) -> str | None:
@@ -214,7 +214,7 @@ def _refusal(message: Mapping[str, Any]) -> str:
 
 
 def _tool_calls(message: Mapping[str, Any]) -> str:
-    """The calls as JSON; "" where there are none."""
+    """The calls as JSON; "" if there are none."""
     calls = message.get("tool_calls") or message.get("function_call")
     return json.dumps(calls) if isinstance(calls, list | dict) and calls else ""
 

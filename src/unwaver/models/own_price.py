@@ -19,7 +19,7 @@ class OwnPrice:
 
 
 def own_price(price_in: float | None, price_out: float | None, price_cached: float | None) -> OwnPrice | None:
-    """own_price(0.15, 0.6, None) -> OwnPrice(0.15, 0.6, None); None where no price is given."""
+    """own_price(0.15, 0.6, None) -> OwnPrice(0.15, 0.6, None); None if no price is given."""
     given = {"price_in": price_in, "price_out": price_out, "price_cached": price_cached}
     for name, value in given.items():
         if value is not None and not (math.isfinite(value) and value >= 0):

@@ -77,7 +77,7 @@ class Sent:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Most requests and tokens in a minute; None where there is no limit."""
+    """Most requests and tokens in a minute; None if there is no limit."""
 
     rpm: float | None = None
     tpm: float | None = None
@@ -118,7 +118,7 @@ class Pace:
         self, tokens: Callable[[], int], clock: Clock, stop: threading.Event, tell: Tell | None = None
     ) -> Sent | None:
         """Wait until a request may be sent, and count it. Who comes first goes first: small requests must not keep
-        a large one waiting for ever."""
+        a large one waiting forever."""
         if not self._is_limited():
             return None
         with self._turn:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from unwaver.models.own_price import OwnPrice
     from unwaver.models.trained import Trained
 
-Tokens = tuple[int, int | None]  # prompt and answer; None where nothing limits the answer
+Tokens = tuple[int, int | None]  # prompt and answer; None if nothing limits the answer
 Meter = Callable[[int, int | None, bool], bool]
 
 
@@ -93,7 +93,7 @@ class Parts:
 
     @property
     def n_best(self) -> bool:
-        """Whether a request can ask for one of the likeliest texts of several beams (`Request.beams`)."""
+        """Whether a request can ask for one of the most likely texts of several beams (`Request.beams`)."""
         return bool(getattr(self._model, "n_best", False))
 
     @property
@@ -123,7 +123,7 @@ class Parts:
 
 
 def way_of(model: AnyModel, asked: Request | Item) -> AnyModel:
-    """Who answers: the model itself or, where there are no choices, its free-text twin if it has one.
+    """Who answers: the model itself or, if there are no choices, its free-text twin if it has one.
 
     A model that picks among labels by their probability writes free text in another way, with other settings.
     """

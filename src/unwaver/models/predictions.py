@@ -209,7 +209,7 @@ def _csv_records(text: str, path: Path, delimiter: str) -> Iterator[tuple[int, d
 
 
 def _from_cells(row: dict[str, str], path: Path, line: int) -> dict[str, Any]:
-    """A csv row with the values a jsonl row would have: an empty cell is no value.
+    """A csv row with the values a jsonl row would have: an empty cell is not a value.
 
     But where the text is all there could be, an empty cell is an empty answer.
     """

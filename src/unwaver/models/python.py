@@ -160,7 +160,7 @@ def open_model(
     call, counted for each of them.
 
     The module is looked for in the current folder, too. Identity is a hash of the source of the function's
-    file and of the module; what those import is not part of it. Where there is no source, or with
+    file and of the module; what those import is not part of it. If there is no source, or with
     cache=False, the identity is "": the caller must store no answers.
     """
     from unwaver.models.functions import BOTH_WAYS, takes_one

@@ -48,7 +48,7 @@ class Outcomes:
 
     project: Project
     sources: Sequence[Checked]
-    lock: Mapping[str, Any] = field(default_factory=dict)  # its first line; nothing where there is none
+    lock: Mapping[str, Any] = field(default_factory=dict)  # its first line; nothing if there is none
     accepted: bool = False
     allow_undecided: bool = False
 
@@ -59,7 +59,7 @@ class Outcomes:
 
     @property
     def is_met(self) -> bool:
-        """Whether all bars are met. What is accepted is compared with nothing; nothing decided is no pass."""
+        """Whether all bars are met. What is accepted is compared with nothing; nothing decided is not a pass."""
         return self.accepted or (bool(self.gate.checks) and self.gate.is_met)
 
     @property

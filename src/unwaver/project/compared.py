@@ -193,7 +193,7 @@ def _same_answers(part: Part, locked: Mapping[str, Entry], groups: Mapping[str, 
 def _aligned(
     part: Part, locked: Mapping[str, Entry], metric: str, groups: Mapping[str, Group], like: Floats
 ) -> Floats:
-    """The values in the lock in the order of the groups, NaN where it has none."""
+    """The values in the lock in the order of the groups, NaN if it has none."""
     values = np.full_like(like, np.nan, dtype=float)
     for place, name in enumerate(part.names):
         entry = locked.get(name)

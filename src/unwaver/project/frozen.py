@@ -155,7 +155,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _changed_rows(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """ "line 7 is new, line 9 is gone (old line 12)"; "" where nothing changed. Moved rows are no change."""
+    """ "line 7 is new, line 9 is gone (old line 12)"; "" where nothing changed. Moved rows are not a change."""
     old, new = set(before.values()), set(now.values())
     added = [line for line, hash in now.items() if hash not in old]
     gone = [line for line, hash in before.items() if hash not in new]

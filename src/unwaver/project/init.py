@@ -49,7 +49,7 @@ def look_at(path: Path) -> Found:
 
 
 def bar_for(rows: int) -> float:
-    """The smallest drop that so many questions can tell: with one noisy answer in a hundred, and at least one, the
+    """The smallest drop that this many questions can show: with one noisy answer in a hundred, at least one, the
     check must still pass. bar_for(200) -> 0.05, bar_for(30) -> 0.15."""
     noisy = max(1, round(rows / 100))
     limit = binomial(min(noisy, rows), rows, 0.90)[1] if rows else 1.0  # one-sided 95 %
@@ -144,7 +144,7 @@ _BARS = """\
 
 
 def ignored(folder: Path) -> str | None:
-    """The text of .gitignore with runs/ in it; None where it is there already."""
+    """The text of .gitignore with runs/ in it; None if it is there already."""
     path = folder / ".gitignore"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     if any(line.strip().strip("/") == IGNORED.strip("/") for line in text.splitlines()):

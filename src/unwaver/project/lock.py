@@ -102,7 +102,7 @@ _ENTRY = fields(
 
 
 def read_lock(path: Path) -> tuple[Mapping[str, Any], list[Entry]]:
-    """The first line, and the entries; nothing where there is no lock."""
+    """The first line, and the entries; nothing if there is no lock."""
     if not path.exists():
         return {}, []
     rows = read_rows(path)

@@ -86,7 +86,7 @@ def asked_nothing(outcomes: Outcomes) -> bool:
 
 
 def state_of(project: Project) -> State | None:
-    """A hash of each file that the verdict depends on; None where it may depend on more than files."""
+    """A hash of each file that the verdict depends on; None if it may depend on more than files."""
     from unwaver.errors import UnwaverError
     from unwaver.project.lock import LOCK
 

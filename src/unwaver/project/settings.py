@@ -17,7 +17,7 @@ from unwaver.config_record import TYPES, option_of
 from unwaver.errors import DataError, near
 from unwaver.named_models import as_text
 
-# fields that are no setting of a project: they are given in another way, or make no sense when a check is repeated
+# fields that a project cannot set: they are given in another way, or make no sense when a check is repeated
 _NOT_HERE = ("suites", "out", "until", "alpha", "pilot", "fetch", "store")
 TYPE_OF = {field.name: str(field.type) for field in fields(Config) if field.name not in _NOT_HERE}
 # the name of an option in the file -> the field of Config: "model" -> "models"

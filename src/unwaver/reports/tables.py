@@ -63,7 +63,7 @@ def _tabular(columns: str, rows: Sequence[Sequence[str]]) -> str:
 
 
 def _by_task(sources: Sequence[Source]) -> Iterator[str]:
-    """For each model a table with a row a task and a column a relation: the main metric, in percent."""
+    """For each model a table with a row per task and a column a relation: the main metric, in percent."""
     leading = [s for source in sources for s in source.result.leading()]
     for model in dict.fromkeys((s.suite, s.model, s.method) for s in leading):
         scores = [s for s in leading if (s.suite, s.model, s.method) == model]

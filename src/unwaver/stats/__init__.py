@@ -68,11 +68,11 @@ def estimate(
     by_weight: Reduce | None = None,
     level: float = LEVEL,
 ) -> Estimate:
-    """Reduce one value (or one row of statistics) per group, NaN where the metric does not apply.
+    """Reduce one value (or one row of statistics) per group, NaN if the metric does not apply.
 
     `units` has the cluster of each group, or a row with the items of each group (see unwaver.stats.units).
     `reduce` gets the column sums with the number of groups as the last column; None is the mean. `share` says that
-    the value lies between 0 and 1. `by_weight` stands in for `reduce` where the value is no function of sums: it
+    the value lies between 0 and 1. `by_weight` replaces `reduce` if the value is not a function of sums: it
     gets the weights of all groups, 0 for those that do not apply.
     """
     table = values[:, None] if values.ndim == 1 else values

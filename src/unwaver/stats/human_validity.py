@@ -45,7 +45,7 @@ class Confusion(NamedTuple):
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's κ; None where both always say one and the same."""
+        """Cohen's κ; None if both always say one and the same."""
         total = sum(self)
         if not total:
             return None
@@ -61,7 +61,7 @@ def _ratio(part: float, whole: float) -> float | None:
 
 @dataclass(frozen=True)
 class Validity:
-    """How an agreement function does on judged pairs; None where a number cannot be told."""
+    """How an agreement function does on judged pairs; None if a number cannot be told."""
 
     pairs: int  # with a value
     unknown: int  # whose value cannot be told
@@ -134,7 +134,7 @@ def _numbered(clusters: Sequence[Hashable]) -> Ints:
 
 
 def spearman(one: Values, other: Values) -> float | None:
-    """ρ of pairs that have both values, ties by mean ranks: [1, 2, 3], [1, 3, 2] -> 0.5. None where one side is
+    """ρ of pairs that have both values, ties by mean ranks: [1, 2, 3], [1, 3, 2] -> 0.5. None if one side is
     constant."""
     a, b = _floats(one), _floats(other)
     known = ~np.isnan(a) & ~np.isnan(b)
@@ -210,7 +210,7 @@ def _estimate(of_weights: Reduce, chance: float, clusters: Ints, seed: int) -> E
     def or_chance(weights: Floats) -> Floats:
         return np.nan_to_num(of_weights(weights), nan=chance)
 
-    # `mean` is never called; without a reduce, one pair a cluster would be taken for a share of zeros
+    # `mean` is never called; without a reduce, one pair per cluster would be taken for a share of zeros
     found = estimate(np.zeros(len(clusters)), clusters, mean, share=False, seed=seed, by_weight=or_chance)
     return within(found, 2 * chance - 1, 1.0)  # ρ from −1, AUC from 0
 
@@ -268,7 +268,7 @@ WIDEST = 0.9  # an interval as wide as this says nothing
 
 
 def rogan_gladen(share: float, sensitivity: float, specificity: float) -> float | None:
-    """The true share behind one seen with errors: 0.5 with 0.9 and 0.8 -> 0.43. None where the errors are such
+    """The true share behind one seen with errors: 0.5 with 0.9 and 0.8 -> 0.43. None if the errors are such
     that the function tells nothing (sensitivity + specificity of 1 or less)."""
     found = _unbounded(share, sensitivity, specificity)
     return None if found is None else min(max(found, 0.0), 1.0)
@@ -401,7 +401,7 @@ def _draws(run: Floats, judged: Floats, seed: int) -> Floats:
 
 
 def _sums(units: Ints, columns: Sequence[Floats]) -> Floats:
-    """One row a unit that occurs."""
+    """One row per unit that occurs."""
     if not len(units):
         return np.empty((0, len(columns)))
     places = np.unique(units, return_inverse=True)[1]

@@ -76,10 +76,10 @@ def difference(
     level: float = LEVEL,
     tested: bool = True,
 ) -> Difference | None:
-    """`first` and `second` have a value (or a row of statistics) for each group, NaN where it does not apply;
+    """`first` and `second` have a value (or a row of statistics) for each group, NaN if it does not apply;
     `units` are the clusters or the items of the groups (see unwaver.stats.units).
 
-    [0, 0, 1], [1, 0, 1] -> 1/3, p = 1. None where no group is left. Without `tested` p is NaN.
+    [0, 0, 1], [1, 0, 1] -> 1/3, p = 1. None if no group is left. Without `tested` p is NaN.
     """
     one, other = (values[:, None] if values.ndim == 1 else values for values in (first, second))
     both = ~np.isnan(one).any(axis=1) & ~np.isnan(other).any(axis=1)

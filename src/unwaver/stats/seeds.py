@@ -32,7 +32,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class SeedTest:
-    """second − first, with seeds as the unit; p is None where no test is possible."""
+    """second − first, with seeds as the unit; p is None if no test is possible."""
 
     first: float
     second: float
@@ -62,7 +62,7 @@ def welch(first: Sample, second: Sample, level: float = LEVEL) -> SeedTest:
 
 
 def paired_t(first: Mapping[str, float], second: Mapping[str, float], level: float = LEVEL) -> SeedTest | None:
-    """Values by seed, over the seeds that both have; None where they have none in common."""
+    """Values by seed, over the seeds that both have; None if they have none in common."""
     both = [seed for seed in first if seed in second]
     if not both:
         return None

@@ -21,7 +21,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 @dataclass(frozen=True)
 class Unit:
-    """`value` is None where it is not known; `left` is the share of the unit that is then still to come."""
+    """`value` is None if it is not known; `left` is the share of the unit that is then still to come."""
 
     stratum: str
     size: float
@@ -31,7 +31,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Total:
-    """The sum over the units whose value is not known, its standard error (NaN where it cannot be told), and the
+    """The sum over the units whose value is not known, its standard error (NaN if it cannot be told), and the
     number of values that it was made from."""
 
     value: float
@@ -52,7 +52,7 @@ class Total:
 
 
 def total(units: Sequence[Unit]) -> Total | None:
-    """None where nothing is known of any unit."""
+    """None if nothing is known of any unit."""
     known = [unit for unit in units if unit.value is not None]
     missing = [unit for unit in units if unit.value is None and unit.left > 0]
     if not missing:

@@ -1,7 +1,7 @@
 """What groups are made of: the independent units that an interval resamples.
 
     one-dimensional   [0, 0, 1]             the cluster of each group
-    two-dimensional   [[0, 1], [1, 2]]      the original items of each group, -1 where it has fewer
+    two-dimensional   [[0, 1], [1, 2]]      the original items of each group, -1 if it has fewer
 
 A group of BECEL's additive and transitive sets is made of two originals, and each original is in many groups. All
 then hang together, and resampling the one cluster they make would show no spread at all. Instead each item gets a
@@ -133,7 +133,7 @@ def stretch(items: int, level: float) -> float:
 
 
 def without_each_item(rows: Floats, units: Ints) -> Floats:
-    """The column sums without the groups of each item, one row an item."""
+    """The column sums without the groups of each item, one row per item."""
     real = units >= 0
     codes, place = np.unique(units[real], return_inverse=True)
     group = np.broadcast_to(np.arange(len(units))[:, None], units.shape)[real]

@@ -1,4 +1,4 @@
-"""Two sides of a study held against each other, at two levels that answer two questions.
+"""Two sides of a study compared with each other, at two levels that answer two questions.
 
     these models  the same groups put to both: values of a group are averaged over seeds, and the signs of the
                   differences are flipped by cluster. Speaks of the very models that were trained
@@ -155,7 +155,7 @@ def _tests(
 
 
 def seed_test(first: SeedMean, second: SeedMean, *, paired: bool = False) -> SeedTest | None:
-    """None where a side has no value."""
+    """None if a side has no value."""
     if paired:
         return paired_t(first.by_seed, second.by_seed)
     if first.value is None or second.value is None:
@@ -219,7 +219,7 @@ def group_test(first: GroupValues, second: GroupValues) -> GroupTest | None:
 
 
 def _codes(units: Sequence[Units]) -> Ints:
-    """Numbers for the units, a row a group, −1 where it has fewer: [("a",), ("b", "a")] -> [[0, −1], [1, 0]]."""
+    """Numbers for the units, a row per group, −1 if it has fewer: [("a",), ("b", "a")] -> [[0, −1], [1, 0]]."""
     number = {name: n for n, name in enumerate(dict.fromkeys(name for some in units for name in some))}
     most = max(map(len, units))
     rows = np.full((len(units), most), -1, dtype=np.int64)

@@ -39,7 +39,7 @@ class SeedMean:
     not_applicable: int
     seen_in_training: bool
     constant: int = 0  # seeds that give one and the same answer to everything
-    unreadable: int = 0  # the most groups of a seed with an answer that is no label
+    unreadable: int = 0  # the most groups of a seed with an answer that is not a label
     by_seed: Mapping[str, float] = field(default_factory=dict)  # values; seeds without one are left out
     base_accuracy: float | None = None  # on the whole split that the set was made from, and its macro-averaged F1
     base_accuracy_sd: float | None = None

@@ -174,7 +174,7 @@ class StudyPlan:
         return forms.pop() if len(forms) == 1 else ""
 
     def size_of(self, base: str) -> str:
-        """The name of its size; empty where the study names none: all its bases are then of one."""
+        """The name of its size; empty if the study names none: all its bases are then of one."""
         return self._known_as(base)[1]
 
     def family_of(self, base: str) -> str:

@@ -230,7 +230,7 @@ def _across(found: Findings, plan: StudyPlan) -> Table:
 
 def study_remarks(found: Findings, plan: StudyPlan) -> list[str]:
     """What must be said beside the numbers: models that always say the same are consistent by no merit, answers
-    that are no label count as inconsistent, and some tests were not possible."""
+    that are not a label count as inconsistent, and some tests were not possible."""
 
     def which(x: SeedMean) -> str:
         return f"({condition_name(x.setting, x.fraction, plan)}{_of_base(x.base, plan)})"

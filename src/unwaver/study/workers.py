@@ -25,7 +25,7 @@ class _Running(NamedTuple):
 
 
 def side_by_side(do: Do, calls: Sequence[Arguments], workers: int, done: Callable[[Arguments], None]) -> None:
-    """do(*arguments) for each of the calls, at most so many at a time; the first error ends all."""
+    """do(*arguments) for each of the calls, at most this many at a time; the first error ends all."""
     context = get_context("spawn")
     threads = max(1, (os.cpu_count() or 1) // workers)
     waiting, running = list(reversed(calls)), dict[Any, _Running]()

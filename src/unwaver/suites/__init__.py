@@ -9,7 +9,7 @@ from unwaver.tasks import known
 
 
 def check_case(suite: str, cases: Mapping[str, tuple[str, ...]], task: str, kind: str) -> None:
-    """Refuse a task or a kind that the suite does not have, with the reason where there is one."""
+    """Refuse a task or a kind that the suite does not have, with the reason if there is one."""
     if task not in cases:
         raise UsageError(f"{suite} has no task {task}", hint=near(task, cases))
     if kind in cases[task]:

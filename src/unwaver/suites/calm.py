@@ -45,7 +45,7 @@ _FIRST = ("premise", "sentence1", "question1", "question")
 _SECOND = ("hypothesis", "sentence2", "question2", "sentence")
 _LABEL = ("gold_label", "label", "is_duplicate")
 _STS_LABEL = ("labels.binary-label", "binary-label", "binary_label")  # "label" is a score from 0 to 5 there
-_STS_SCORE, _STS_BAR = "label", 3.0  # learnt from where there is no other: the binary label is score >= 3
+_STS_SCORE, _STS_BAR = "label", 3.0  # learnt from if there is no other: the binary label is score >= 3
 
 _DEV = re.compile(r"(?<![a-z])(dev|validation)(?![a-z])")  # not "nondev"
 _TRAIN = re.compile(r"(?<![a-z])(train|nondev)(?![a-z])")

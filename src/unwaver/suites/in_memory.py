@@ -38,7 +38,7 @@ def as_file(table: Any) -> Path:
 
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
-    """The rows of any table: as dicts, with null where a number is missing."""
+    """The rows of any table: as dicts, with null if a number is missing."""
     found = _listed(table)
     if odd := next((row for row in found if not isinstance(row, Mapping)), None):
         raise UsageError(f"found {odd!r:.40} in the table, expected rows as dicts", hint=_HINT)

@@ -1,6 +1,6 @@
 """A user's table: one row has an original, its variants, and perhaps the right answers.
 
-Which column is which is told by its name, or by the caller: {"original": "q", "variant": "q2"}.
+Columns are recognised by their names, or the caller names them: {"original": "q", "variant": "q2"}.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Columns:
     roles: Mapping[str, str]
 
     def cell(self, row: Row, role: str) -> Any:
-        """The cell of a role, None where there is none or it is empty."""
+        """The cell of a role, None if there is none or it is empty."""
         value = row.cells.get(self.roles[role]) if role in self.roles else None
         return None if value == "" else value
 
@@ -71,7 +71,7 @@ class _Pair:
     columns: _Columns
 
     def labels(self, role: str, choices: tuple[str, ...]) -> tuple[str, ...]:
-        """Those in the gold or variant_gold column; any text where there are no choices."""
+        """Those in the gold or variant_gold column; any text if there are no choices."""
         values = _as_texts(self.columns.cell(self.row, role))
         if not choices:
             return values

@@ -203,6 +203,6 @@ def _defeasible(row: Row, form: Task) -> tuple[dict[str, str], int | None]:
 
 
 def _joined(row: Row) -> tuple[dict[str, str], int | None]:
-    """{"sentence1": " A rule.", "sentence2": "An update.", "label": "1"}; only where there is no premise."""
+    """{"sentence1": " A rule.", "sentence2": "An update.", "label": "1"}; only if there is no premise."""
     fields = {"hypothesis": row.text("sentence1").strip(), "update": row.text("sentence2").strip()}
     return fields, int(row.cells["label"]) if row.cells["label"] in ("0", "1") else None

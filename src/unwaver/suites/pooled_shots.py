@@ -36,7 +36,7 @@ class Pooled:
 def solved_text(
     item: Item, count: int, names: Sequence[str], selection: Selection, form_of: Callable[[Item], Form], seed: int
 ) -> str:
-    """What stands before the question: `count` solved examples, as many from each of the sets `names`."""
+    """The text before the question: `count` solved examples, as many from each of the sets `names`."""
     names = [each for name in names for each in _sets(name, item, selection)]
     if count == 0 or count % len(names):
         hint = f"--shots {max(1, count // len(names)) * len(names)} gives each set the same number"

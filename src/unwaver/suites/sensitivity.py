@@ -31,7 +31,7 @@ CASES = dict.fromkeys(("snli", "mnli", "anli-r1", "anli-r2", "anli-r3"), (KIND,)
 class _Place(NamedTuple):
     folders: tuple[str, ...]
     name: str  # a regular expression of the file's name, or of its path
-    home: str  # what is missing where there is none
+    home: str  # what is missing if there is none
 
 
 _PLACES = {

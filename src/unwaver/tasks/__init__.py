@@ -26,7 +26,7 @@ class Form:
     words: tuple[str, ...]
     version: str = "1"
     indicators: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)  # label -> what stands after its mark in the list
+    options: Mapping[str, str] = field(default_factory=dict)  # label -> the text after its mark in the list
 
 
 CALM = "calm"

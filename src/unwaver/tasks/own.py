@@ -85,7 +85,7 @@ def _checked(entries: Mapping[str, Any], path: Path | None) -> Mapping[str, Task
 
 
 def _problem(name: str, entry: Any) -> str | None:
-    """What is wrong with an entry; None where nothing is."""
+    """What is wrong with an entry; None if nothing is."""
     if not isinstance(entry, dict):
         return f"found {entry!r}, expected the keys of a task"
     if name in built_in():

@@ -52,7 +52,7 @@ def with_template(form: Form, task: Task, templates: Mapping[str, Mapping[str, A
     entry = templates.get(task.name) or templates.get("*")
     if not entry:
         return form
-    if form.options:  # the marks stay: the words of the template are what stands after them
+    if form.options:  # the marks stay: the words of the template are the text after them
         return options_form(task, with_template(task.form, task, templates), form.words)
     words = tuple(entry.get("words", form.words))
     if len(words) != len(task.labels):

@@ -69,7 +69,7 @@ def jaccard_distance(one: str, other: str) -> float:
 
 
 def cosine_similarity(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
-    """cosine_similarity([1, 0], [1, 1]) -> 0.707…; NaN where a vector is 0."""
+    """cosine_similarity([1, 0], [1, 1]) -> 0.707…; NaN if a vector is 0."""
     a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         return float(a @ b / np.sqrt((a @ a) * (b @ b)))

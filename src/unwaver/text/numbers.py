@@ -136,7 +136,7 @@ def _in_digits(words: str) -> list[int]:
             value = _VALUES[word]
             if value >= 10 and 10 <= current < 100 and not total:  # a year
                 current = 100 * current + value
-            elif begun and (current % 10 or (value >= 10 and current % 100) or value == 0):  # it is said anew
+            elif begun and (current % 10 or (value >= 10 and current % 100) or value == 0):  # it is said again
                 found.append(total + current)
                 total, current = 0, value
             else:

@@ -140,7 +140,7 @@ def _with_synonyms(text: str, doc: Any, random: np.random.Generator, wanted: int
 
 
 def by_masked_lm(model: MaskedLM, random: np.random.Generator, wanted: int) -> Substitute:
-    """One word of a sample is another: the likeliest one that the model has for its place."""
+    """One word of a sample is another: the most likely one that the model has for its place."""
 
     def rewrite(texts: Sequence[str]) -> list[list[str]]:
         in_words = [word_text(text, _WORD) for text in texts]

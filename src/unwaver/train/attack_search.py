@@ -102,7 +102,7 @@ class Search:
         self._wanted, self._fooling_only = wanted, fooling_only
 
     def attacked(self, items: Sequence[Item], done: Callable[[int], None]) -> Iterator[list[Attacked]]:
-        """What is made of the items, so many at a time, in order."""
+        """What is made of the items, this many at a time, in order."""
         for start in range(0, len(items), SIDE_BY_SIDE):
             yield self._side_by_side(items[start : start + SIDE_BY_SIDE], done)
 

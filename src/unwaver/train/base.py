@@ -79,7 +79,7 @@ def load_classifier(path: str, labels: Sequence[str], seed: int) -> Any:
     if len(labels) == 1 or model.config.problem_type == "regression":
         # what the base has its own head for; transformers loads no kind that does not fit the number of labels
         model.config.problem_type = "regression" if len(labels) == 1 else None
-    if model.config.pad_token_id is None:  # a GPT-2 finds its last word by what is no padding
+    if model.config.pad_token_id is None:  # a GPT-2 finds its last word by what is not padding
         model.config.pad_token_id = load_tokenizer(path).pad_token_id
     return model
 

@@ -171,7 +171,7 @@ def _kept_apart(item: Item, task: Task) -> Hashable:
 
 
 def drawn(data: Labelled, *, fraction: float = 1.0, rows: int | None = None, seed: int = 0) -> Labelled:
-    """A share of the items, or about so many rows; a smaller draw is part of a larger one."""
+    """A share of the items, or about this many rows; a smaller draw is part of a larger one."""
     if not 0 < fraction <= 1:
         raise UsageError(f"--fraction is {fraction}, expected more than 0 and at most 1", hint="0.1 is a tenth")
     if rows is not None and rows < 1:

@@ -113,7 +113,7 @@ def is_trained(setup: Setup, out: Path, seed: int) -> bool:
 
 
 def _read_about(folder: Path) -> dict[str, Any]:
-    """Empty where there is none that can be read."""
+    """Empty if there is none that can be read."""
     try:
         found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -157,7 +157,7 @@ class Tuner(Trainer):  # type: ignore[misc]
 
 
 class Watch(TrainerCallback):  # type: ignore[misc]
-    """Tells of every step, and saves a checkpoint every so many seconds, so that a kill costs little."""
+    """Tells of every step, and saves a checkpoint at a fixed interval, so that a kill costs little."""
 
     def __init__(self, progress: Callable[[int], None], seconds: float):
         self._progress, self._seconds, self._saved = progress, seconds, time.monotonic()

@@ -45,7 +45,7 @@ class MaskedLM:
         self._words: dict[int, str | None] = {}
 
     def guesses(self, places: Sequence[tuple[WordText, int]], most: int) -> list[list[str]]:
-        """For each place whole words in lower case, the likeliest first, from the `most` likeliest tokens."""
+        """For each place whole words in lower case, the most likely first, from the `most` most likely tokens."""
         ids = [self._masked_ids(text, n) for text, n in places]
         found: list[list[str]] = [[] for _ in places]
         torch, mask = self._torch, self._tokenizer.mask_token_id

@@ -24,7 +24,7 @@ EncodedRow = dict[str, Any]
 
 
 class RowEncoder:
-    """Items as rows of token ids; `task` is the number of a head, None where there is one. Where one head is for
+    """Items as rows of token ids; `task` is the number of a head, None if there is one. Where one head is for
     several tasks, its `labels` decide the numbers."""
 
     def __init__(self, tokenizer: Any, length: int, text_to_text: bool, labels: Sequence[str] = ()):

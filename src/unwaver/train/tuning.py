@@ -51,7 +51,7 @@ class Tuning:
         save_seconds: float,
         resumed: Callable[[int, int], None],
     ) -> tuple[Any, float]:
-        """The tuned model and how many epochs it took. `resumed` hears of (steps done, of so many)."""
+        """The tuned model and how many epochs it took. `resumed` hears of (steps done, all steps)."""
         import torch
         from transformers import EarlyStoppingCallback, PrinterCallback
 

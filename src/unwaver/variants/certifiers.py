@@ -83,7 +83,7 @@ def check_certifiers(given: Sequence[str]) -> None:
 
 
 def option_of(model: str, given: Sequence[str]) -> str:
-    """What stands before a model that certifies: option_of("hf/m", ["entail=hf/m@0.8"]) -> "--judge entail="."""
+    """The text before a model that certifies: option_of("hf/m", ["entail=hf/m@0.8"]) -> "--judge entail="."""
     kinds = (certifier.kind for certifier in map(parse_certifier, given) if certifier.model == model)
     return f"--judge {next(kinds, '…')}="
 
@@ -188,7 +188,7 @@ def _number(text: str) -> float | None:
 
 
 def refused_by(certifier: Certifier, original: str, candidate: str) -> str | None:
-    """Why a certifier that needs no model refuses a candidate; None where it does not, or needs a model."""
+    """Why a certifier that needs no model refuses a candidate; None if it does not, or needs a model."""
     return None if certifier.refuses is None else certifier.refuses(original, candidate)
 
 

@@ -247,7 +247,7 @@ def _read(path: Path) -> bytes:
 
 
 def antonyms_in_wn() -> Antonyms | None:
-    """Opposites from any English lexicon that `wn` has downloaded; None where there is none."""
+    """Opposites from any English lexicon that `wn` has downloaded; None if there is none."""
     if os.environ.get("UNWAVER_WORDNET") == NONE:
         return None
     try:

@@ -31,7 +31,7 @@ _ANY = {
 _KEPT = _ANY.keys() - {"sometimes"}  # these may stay in a second wording
 _NONE = {"someone": "no one", "somebody": "nobody", "something": "nothing"}
 _NOT_ALL = frozenset({"everyone", "everybody", "everything", "all", "every", "many", "much"})
-# "Only one man is not …" and "Few men are not …" are no opposites of the sentence without "not"
+# "Only one man is not …" and "Few men are not …" are not opposites of the sentence without "not"
 _LIMITS = frozenset({"only", "just", "few", "fewer", "least", "less", "hardly", "barely", "almost", "nearly"})
 _HALF_NEGATIVE = frozenset({"hardly", "barely", "rarely", "seldom", "scarcely", "nor", "neither"})
 _GROUPS = words(

@@ -51,7 +51,7 @@ def negated_question(doc: Any) -> list[Rewrite] | Refused:
 
 
 def _without_negation(doc: Any) -> list[Edit] | None:
-    """ "isn't it …", "is it not …", "is there no …" without their negation; None where there is none."""
+    """ "isn't it …", "is it not …", "is there no …" without their negation; None if there is none."""
     if len(doc) < 3:
         return None
     if doc[1].lower_ in NOT and doc[1].lower_ != "not":

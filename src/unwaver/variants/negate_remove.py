@@ -81,7 +81,7 @@ def _negates(token: Any, root: Any) -> bool:
 
 
 def _without(token: Any, root: Any) -> list[Edit] | None:
-    """The edits that take a negation out; None where they are not known."""
+    """The edits that take a negation out; None if they are not known."""
     word = token.lower_
     if word in NOT and token.i == 0:
         return [_dropped(token)]

@@ -68,7 +68,7 @@ def predicate(doc: Any) -> Predicate | Refused:
 
 
 def main_root(doc: Any) -> Any | None:
-    """The head of the sentence; None where there are several sentences.
+    """The head of the sentence; None if there are several sentences.
 
     The parser may begin a sentence in the middle of one: only one that follows a full stop counts as another.
     """
@@ -139,7 +139,7 @@ def _follows_subject(finite: Any) -> bool:
 def _verb_in_disguise(doc: Any) -> Predicate | None:
     """The one verb that the parser took for a noun: "A nurse with a lamp [crosses] a hall", "Men [perform] there".
 
-    The article "a" before it cannot belong to a plural noun; "perform" is no noun at all.
+    The article "a" before it cannot belong to a plural noun; "perform" is not a noun at all.
     """
     found = [t for t in doc[1:] if _must_be_verb(t)]
     if any(t.tag_ in FINITE_TAGS for t in doc) or len(found) != 1:

@@ -88,7 +88,7 @@ def paired(source: Source, kind: str, rewriter: Rewriter) -> Iterator[Group | Re
 
 
 def label_refused(task: Task, kind: str, item: Item) -> str | None:
-    """Why the relation does not hold for an item of this label; None where it does, or the label is not known."""
+    """Why the relation does not hold for an item of this label; None if it does, or the label is not known."""
     relation = task.relations.get(kind)
     if relation is None or not relation.labels or not item.accepted or set(item.accepted) <= set(relation.labels):
         return None

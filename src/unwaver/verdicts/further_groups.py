@@ -10,7 +10,7 @@ MOST_GROUPS = 10_000_000
 
 
 def further_groups(check: Check, value: float, bar: float, alpha: float) -> int | None:
-    """How many more groups, if the value stays what it is; None where it is the bar itself."""
+    """How many more groups, if the value stays what it is; None if it is the bar itself."""
     assert check.low is not None
     assert check.high is not None
     if value == bar or not check.clusters:

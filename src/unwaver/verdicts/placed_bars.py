@@ -26,7 +26,7 @@ class PlacedBar:
     where: str = EVERYWHERE
 
     def matches(self, case: tuple[str, str, str]) -> int | None:
-        """How closely: the number of parts that are named; None where it is about something else."""
+        """How closely: the number of parts that are named; None if it is about something else."""
         parts = self.where.split("/")
         if any(part not in (EVERYWHERE, name) for part, name in zip(parts, case, strict=False)):
             return None

@@ -305,7 +305,7 @@ _FORMS = {
 
 
 def verb_form(token: Any, tag: str) -> str | None:
-    """The verb of a token in another form: "riding", VBN -> ridden; None where it is not sure which verb it is."""
+    """The verb of a token in another form: "riding", VBN -> ridden; None if it is not sure which verb it is."""
     lemma = token.lemma_.lower()
     if inflected(lemma, token.tag_) != lower(token):  # spaCy takes "riding" for "rid"
         from lemminflect import getLemma
@@ -317,7 +317,7 @@ def verb_form(token: Any, tag: str) -> str | None:
 
 @cache
 def inflected(lemma: str, tag: str) -> str | None:
-    """("eat", "VBN") -> eaten; ("kid", "NNS") -> kids; None where no form is known."""
+    """("eat", "VBN") -> eaten; ("kid", "NNS") -> kids; None if no form is known."""
     if tag in ("NN", "VB", "VBP", "JJ", "RB"):
         return lemma
     if (lemma, tag) in _FORMS:

@@ -56,7 +56,7 @@ def sentence_of(text: str, doc: Any) -> Sentence:
 
 
 def applied(pieces: Sequence[Piece], edit: Edit) -> list[Piece] | None:
-    """[0, 1, 2], edit of 1 to 2 into "x" -> [0, "x", 2]; None where the run is no longer there."""
+    """[0, 1, 2], edit of 1 to 2 into "x" -> [0, "x", 2]; None if the run is no longer there."""
     run = list(range(edit.start, edit.end))
     for at in range(len(pieces) - len(run) + 1):
         if pieces[at] == run[0] and list(pieces[at : at + len(run)]) == run:

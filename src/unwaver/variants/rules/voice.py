@@ -33,7 +33,7 @@ _TAIL = {"prep", "advmod", "npadvmod"}
 
 
 def object_of(clause: Clause) -> Any:
-    """The direct object where it can be moved as it stands; None where that would not be safe."""
+    """The direct object if it can be moved as it stands; None if that would not be safe."""
     objects = children(clause.verb, "dobj")
     if clause.verb.lemma_.lower() in INTRANSITIVE:
         return None
