@@ -25,7 +25,7 @@ QUICK = stats text tasks groups answers metrics verdicts asking \
 quick: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --light -m 'not slow' $(wildcard $(addprefix tests/,$(QUICK)))
 
-# one thread a worker: two workers with two threads each wait for one another on two cores
+# one thread per worker: two workers with two threads each wait for one another on two cores
 test: $(VENV)/.dev $(VENV)-lm-eval/.done $(VENV)/.system
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
@@ -48,7 +48,7 @@ bench: $(VENV)/.dev $(VENV)-lm-eval/.done
 torture: $(VENV)/.dev $(VENV)-servers/.done
 	$(BIN)/python torture/run.py
 
-# trains and evaluates the models of docs/results.md: about two hours on two cores; stopped, it goes on
+# trains and evaluates the models of docs/results.md: about two hours on two cores; run it again to continue
 study: $(VENV)/.dev
 	$(BIN)/unwaver study studies/results.toml --device cpu --workers 2
 
