@@ -155,7 +155,7 @@ def test_the_sentence_about_negations(folder: Path) -> None:
     assert verdict.said == "1 in 2 negations leaves the answer as it was"
 
 
-WORDING_LINE = "tau counts different wording as disagreement"
+WORDING_LINE = "tau counts differently worded answers as different"
 
 
 @pytest.mark.parametrize(

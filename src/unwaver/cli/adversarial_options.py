@@ -24,7 +24,7 @@ ADVERSARIAL = section(
     option(
         "--victim",
         metavar="MODEL",
-        help="Model to attack: a classifier of the task; {seed} and {task} stand for their values.",
+        help="Model to attack: a classifier of the task; {seed} and {task} are replaced by their values.",
     ),
     option("--masked-lm", metavar="MODEL", help="Masked language model that bae and masked-lm take words from."),
     option("--encoder", metavar="MODEL", help="Encoder that measures similarity: folder or package/NAME."),

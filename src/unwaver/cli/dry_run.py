@@ -40,7 +40,7 @@ def _print_pilot(config: Config, speak: Console, as_json: bool) -> None:
         click.echo("\n".join(pilot.in_words(config.max_cost)))
         if spent.stopped:
             click.echo(f"Stopped early: {spent.stopped}.")
-        click.echo(f"Its answers are in {config.folder}: the same command without --dry-run goes on from there.")
+        click.echo(f"Its answers are in {config.folder}: the same command without --dry-run continues from there.")
     if spent.stopped:
         raise click.exceptions.Exit(MISSING_ANSWERS)
 

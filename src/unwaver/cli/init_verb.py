@@ -73,7 +73,7 @@ def command(file: Path | None, model: str | None, agree: str | None, schema: boo
         written.append(str(WORKFLOW))
     click.echo(f"written: {', '.join(written)}")
     click.echo("Next: unwaver check --accept   asks the model and makes its answers the baseline")
-    click.echo("then: unwaver check            after each change: what broke, and whether that matters")
+    click.echo("then: unwaver check            after each change, reports what broke and decides")
 
 
 def _key_env(choices: Choices) -> str | None:

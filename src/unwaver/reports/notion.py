@@ -45,8 +45,8 @@ def _line(agreements: Sequence[str], threshold: float, *, low: bool) -> str:
         way = f"less than {threshold:g}" if low else f"{threshold:g} or more"
         return f"tau: two answers agree if the value of {agreements[0]} (the first --agree) is {way}"
     return (
-        f"tau counts different wording as disagreement: answers are compared by {agreements[0]}. To compare what "
-        "they say, name a judge or an NLI model: --agree judge=openai/NAME or --agree entail=hf/PATH"
+        f"tau counts differently worded answers as different: they are compared by {agreements[0]}. To compare "
+        "their meaning, name a judge or an NLI model: --agree judge=openai/NAME or --agree entail=hf/PATH"
     )
 
 
