@@ -164,6 +164,7 @@ def report(
     out: str | Path | None = None,
     format: Form = "html",
     cut: CutMode | None = None,
+    without_texts: bool = False,
     force: bool = False,
     progress: bool | None = None,
     **options: Any,
@@ -189,7 +190,12 @@ def report(
     names = zip(_told_apart(given), results, strict=True)
     sources = [replace(source_of_result(each), path=name) for name, each in names]
     sources += read_sources(paths, cut=cut, **options) if paths else []
-    return write(told_apart(sources), format, place, _console(progress).track)
+    sources = told_apart(sources)
+    if without_texts:
+        from unwaver.reports import private
+
+        sources = [private.without_texts(source) for source in sources]
+    return write(sources, format, place, _console(progress).track)
 
 
 def _told_apart(runs: Sequence[Any]) -> list[str]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from unwaver import registry
 from unwaver.errors import near
@@ -88,8 +88,8 @@ class Meaning:
     without_gold   what cannot be computed without right answers, in words
     remark     caveats below the table: remark(context) -> lines; called for every score of the metric
     figures    figures(blocks, scores) -> Figure, …
-    verdict    a Phrase, or a sentence with {value}, {wrong} or {right} in percent, or a function of the score that
-               returns either
+    verdict    a Phrase, or a sentence with {value}, {wrong} or {right} in percent; or either by the kind of
+               group, "" for all others; or a function of the score that returns either
     verdict_of     other metrics: the sentence is about the first of them that has a value
     """
 
@@ -112,7 +112,7 @@ class Meaning:
     without_gold: tuple[str, ...] = ()
     remark: Callable[[Context], Iterable[str]] | None = None
     figures: Callable[[Sequence[Any], Sequence[Score]], Iterator[Figure]] | None = None
-    verdict: Phrase | str | Callable[[Score], Phrase | str] | None = None
+    verdict: Phrase | str | Mapping[str, Phrase | str] | Callable[[Score], Phrase | str] | None = None
     verdict_of: tuple[str, ...] = ()
 
     @property
@@ -240,49 +240,18 @@ def of_entry(name: str) -> Sequence[Meaning]:
         own = getattr(importlib.import_module(module), attribute)
     if registry.is_built_in("metrics", name):
         return own
-    if isinstance(own, Meaning) or not all(isinstance(meaning, Meaning) for meaning in own):
-        raise registry.broken("metrics", name, f"has MEANINGS = {own!r:.60}, expected a tuple of unwaver.Meaning")
-    if odd := [meaning.name for meaning in own if meaning.better not in get_args(Better)]:
-        raise registry.broken("metrics", name, f'declares {odd[0]} with better other than "low", "high" or ""')
-    return [_guarded(meaning, name) for meaning in own]
+    from unwaver.foreign_meanings import checked
 
-
-def _guarded(meaning: Meaning, name: str) -> Meaning:
-    """The declaration of a plug-in, with functions that name the plug-in if they fail."""
-
-    def listed(function: Callable[..., Iterable[Any]]) -> Callable[..., list[Any]]:
-        return lambda *arguments: list(function(*arguments))  # a generator fails only when it is read
-
-    if isinstance(meaning.verdict, str):
-        try:
-            meaning.verdict.format(value="", wrong="", right="")
-        except (KeyError, IndexError, ValueError) as e:
-            what = (
-                f"has the verdict {meaning.verdict!r:.60}, expected only {{value}}, {{wrong}} and {{right}} in it"
-            )
-            raise registry.broken("metrics", name, what) from e
-
-    def guarded(function: Any, expected: Any) -> Any:
-        return registry.guarded("metrics", name, function, expected) if callable(function) else function
-
-    return replace(
-        meaning,
-        leads_if=guarded(meaning.leads_if, bool),
-        chance=guarded(meaning.chance, float | int | None),
-        choose=guarded(meaning.choose and listed(meaning.choose), list),
-        remark=guarded(meaning.remark and listed(meaning.remark), list),
-        figures=guarded(meaning.figures and listed(meaning.figures), list),
-        verdict=guarded(meaning.verdict, Phrase | str),
-    )
+    return checked(own, name)
 
 
 def family_of(metric: str) -> Meaning | None:
     """The declaration of a metric as written in its file: r_r@<k> for r_r@5."""
-    declared = _declared()
-    if metric not in declared.asked:
-        fitting = (m for m in declared.families if m.values_in(metric) is not None)
-        declared.asked[metric] = declared.by_name.get(metric) or next(fitting, None)
-    return declared.asked[metric]
+    known = _declared()
+    if metric not in known.asked:
+        fitting = (m for m in known.families if m.values_in(metric) is not None)
+        known.asked[metric] = known.by_name.get(metric) or next(fitting, None)
+    return known.asked[metric]
 
 
 def meaning_of(metric: str) -> Meaning | None:

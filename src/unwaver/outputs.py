@@ -38,6 +38,8 @@ BEGINNINGS: dict[str, re.Pattern[bytes]] = {
     "audit": re.compile(rb'\{"version": \d+, "model": "(?:[^"\\]|\\.)*", "group": '),
     "run": re.compile(rb'\{\s*"version": \d+,\s*"id": '),
     "scores": re.compile(rb'\{\s*"version": \d+,\s*"(?:run|scores)": '),
+    "listed csv": re.compile(rb"state,agreement,suite,task,kind,"),
+    "listed jsonl": re.compile(rb'\{"version": \d+, "state": '),
     "unreadable": re.compile(rb'\{"version": \d+, "unreadable": '),
     "seen": re.compile(rb'\{"version": \d+, "seen": '),
     "store": _STORE,

@@ -183,6 +183,43 @@ def test_on_a_phone_nothing_sticks_out(browser: Any, sample: Path) -> None:
     found.close()
 
 
+BROKEN_WORDS = """() => {
+  const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (!parent.checkVisibility() || parent.closest("script, style, svg, pre, .settings")) continue;
+    for (const word of node.data.matchAll(/[^\\s\\/_.:=@,()-]+/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const tops = new Set([...range.getClientRects()].map((r) => Math.round(r.top)));
+      if (tops.size > 1 && word[0].length < 32) found.push(word[0] + " in " + node.data.slice(0, 80));
+    }
+  }
+  return found;
+}"""
+
+
+def test_on_a_phone_no_name_breaks_inside_a_word(browser: Any, tmp_path: Path) -> None:
+    model = "an_organisation/quantised-conversational-model_with_a_long_name"
+    rows = [
+        {"task": "frequently_asked_questions_of_customers", "kind": kind, "model": model, "group": f"{kind}/{n}",
+         "item": f"{n}{role}", "role": role, "label": "yes" if n % 3 or role == "original" else None, "gold": "yes"}
+        for kind in ("surface_punctuation", "semantic")
+        for n in range(30)
+        for role in ("original", "variant")
+    ]  # fmt: skip
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    unwaver.run("sample/facts", "fake/random", out=str(tmp_path / "run"), replicates=2)
+    for place in (tmp_path / "t.jsonl", tmp_path / "run"):
+        found = Opened(browser, written(place), viewport={"width": 400, "height": 800})
+        found.page.evaluate("document.querySelectorAll('details:not(.all)').forEach(d => { d.open = true })")
+        assert found.page.evaluate(BROKEN_WORDS) == []
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= 400
+        assert found.trouble == []
+        found.close()
+
+
 def test_without_scripts_all_but_the_list_is_there(browser: Any, sample: Path) -> None:
     found = Opened(browser, sample, java_script_enabled=False)
     assert found.page.locator("#verdict li").count() >= 6

@@ -59,7 +59,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> list[Figure]:
 
 
 def test_a_run_of_relations(sample: list[Figure]) -> None:
-    assert families(sample) == {KINDS, CURVES, FLIPS, THETA, SURE, AGREE}
+    assert families(sample) == {KINDS, CURVES, FLIPS, THETA, SURE}  # normalised and exact say the same
     drawn(sample)
 
 

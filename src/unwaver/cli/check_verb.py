@@ -113,7 +113,8 @@ def command(
         with_texts=with_texts,
         allow_undecided=allow_undecided,
     )
-    reports = [] if no_report else [str(path) for path in write_pages(outcomes, console(quiet).track)]
+    track = console(quiet).track
+    reports = [] if no_report else [str(path) for path in write_pages(outcomes, track, without_texts)]
     _write(outcomes, files, with_texts=not without_texts)
     if as_json:
         print_json(_document(outcomes, without_texts))

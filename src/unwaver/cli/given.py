@@ -41,3 +41,13 @@ def _empty(each: click.Parameter, ctx: click.Context) -> click.UsageError:
     return click.UsageError(
         f"{what} is empty, expected a value: a variable of the shell may not be set. Give a value{or_none}", ctx
     )
+
+
+def given_by_hand() -> list[str]:
+    """Options that stood on the command line: they win over those of --from."""
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    names = [name for name in context.params if context.get_parameter_source(name) is source]
+    if "label_map" in names:
+        names.append("map")
+    return [n for n in names if n != "suites" or context.params["suites"]]

@@ -19,6 +19,10 @@ DEVICE = option("--device", help="cpu, cuda, cuda:1 or mps. [default: the fastes
 SEED = option("--seed", type=int, default=0, show_default=True, metavar="N", help="Random seed.")
 FORCE = option("--force", is_flag=True, help="Overwrite files that unwaver did not write.")
 JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")
+FULL = option("--full", is_flag=True, help="Print every line: of many, only the leading ones are shown.")
+WITHOUT_TEXTS = option(
+    "--without-texts", is_flag=True, help="Write no question and no answer into the report, for private prompts."
+)
 QUIET = option("-q", "--quiet", is_flag=True, help="Print no progress and no notes.")
 
 MODELS = option(

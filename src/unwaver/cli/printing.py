@@ -3,18 +3,19 @@ lines and progress bars on stderr."""
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unwaver.cli.asking_back import choose as _choose
+from unwaver.cli.asking_back import confirm as _confirm
+from unwaver.cli.documents import inputs_of as inputs_of
+from unwaver.cli.documents import print_json as print_json
 from unwaver.console import Console
-from unwaver.secrets import masked, masked_json
-from unwaver.text.shown import safe_json
+from unwaver.secrets import masked
 
 if TYPE_CHECKING:
     from unwaver.result import Result
@@ -22,47 +23,23 @@ if TYPE_CHECKING:
 SELDOM = 60.0
 
 
-def print_json(document: Mapping[str, Any]) -> None:
-    """One JSON document on stdout, in its encoding: what it cannot hold is escaped as JSON does it."""
-    in_utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "").startswith("utf")
-    try:
-        text = json.dumps(document, ensure_ascii=not in_utf8, allow_nan=False)
-    except ValueError:  # JSON has no word for "not a number"
-        text = json.dumps(_finite(document), ensure_ascii=not in_utf8, allow_nan=False)
-    print(safe_json(masked_json(text)))
-
-
-def _finite(value: Any) -> Any:
-    """Numbers that JSON cannot hold become null: {"tau": nan} -> {"tau": None}."""
-    if isinstance(value, Mapping):
-        return {name: _finite(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def inputs_of(*outputs: str) -> list[Path]:
-    """Files that the command line names, but for these options: what an output must not replace."""
-    import click
-
-    from unwaver.paths import named_files
-
-    return named_files(click.get_current_context().params, outputs=outputs)
-
-
-def emit(result: Result, *, as_json: bool, quiet: bool = False) -> None:
+def emit(result: Result, *, as_json: bool, quiet: bool = False, full: bool = False) -> None:
+    """The scores: one document, or tables with notes, what the numbers are, and the verdict in words."""
     if as_json:
         print_json(result.document())
         return
     from rich.console import Console as RichConsole
 
     from unwaver.reports.terminal import legend, print_result
+    from unwaver.reports.verdict import lines
     from unwaver.text.shown import safe
 
     console = RichConsole(highlight=False, soft_wrap=False)
-    print_result(result, console)
+    print_result(result, console, full=full)
     for line in legend(result) if not quiet else ():
         console.print(line, style="dim", markup=False)
+    for word, said in lines(result, full) if not quiet and not result.run.get("until") else ():
+        console.print(safe(f"{word}  {said}" if word else said), style="bold" if not word else "", markup=False)
     stopped = result.run.get("spent", {}).get("stopped")
     if stopped:
         console.print(safe(f"Stopped early: {stopped}."), markup=False)
@@ -81,22 +58,6 @@ def console(quiet: bool) -> Console:
     listens = sys.stdin is not None and sys.stdin.isatty() and stderr.is_terminal
     choose, confirm = (_choose, _confirm) if listens else (None, None)
     return Console(lambda line: stderr.print(masked(line), markup=False), bar.track, bar.waiting, choose, confirm)
-
-
-def _choose(question: str, names: Sequence[str]) -> str:
-    """One of several names, by its number or itself."""
-    import click
-
-    for number, name in enumerate(names, 1):
-        click.echo(f"  {number}  {name}", err=True)
-    known = {**{str(number): name for number, name in enumerate(names, 1)}, **{name: name for name in names}}
-    return known[click.prompt(question, type=click.Choice(list(known)), show_choices=False, err=True)]
-
-
-def _confirm(question: str) -> bool:
-    import click
-
-    return click.confirm(question, err=True)
 
 
 class _Bar:

@@ -15,6 +15,7 @@ from unwaver.cli.options import (
     DATA_DIR,
     DEVICE,
     DOMAIN,
+    FULL,
     JSON,
     LIMIT,
     MAX_CALLS,
@@ -34,6 +35,7 @@ from unwaver.cli.options import (
     THETA,
     UNREADABLE,
     UNREADABLE_OUT,
+    WITHOUT_TEXTS,
     YES,
 )
 from unwaver.cli.sections import option, section
@@ -197,7 +199,9 @@ OUTPUT = section(
     option("--out", type=click.Path(), metavar="DIR", help="Run folder. [default: runs/<suites>-<hash>]"),
     option("--store", type=click.Path(), metavar="FILE", help="Answer store shared by several runs."),
     option("--no-report", is_flag=True, help="Do not write report.html. --json implies it."),
+    WITHOUT_TEXTS,
     UNREADABLE_OUT,
+    FULL,
     JSON.but(help="Print scores.json on stdout and nothing else."),
     QUIET,
 )

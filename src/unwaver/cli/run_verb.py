@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from unwaver.cli import completion
+from unwaver.cli.given import given_by_hand as given_by_hand
 from unwaver.cli.options import variant_options
 from unwaver.cli.printing import console, emit
 from unwaver.cli.run_options import (
@@ -21,10 +22,7 @@ from unwaver.cli.run_options import (
     YOUR_OWN_FILE,
 )
 from unwaver.cli.sections import verb
-from unwaver.errors import UnwaverError, UsageError
-
-if TYPE_CHECKING:
-    from unwaver.engine.runs import Outcome
+from unwaver.errors import UsageError
 
 NOT_MET, MISSING_ANSWERS = 1, 3
 
@@ -77,10 +75,10 @@ def command(**options: Any) -> None:
     SUITES are suites, prefixes of suite/task/kind such as becel/snli, or files of your own. unwaver keeps every
     answer: to continue an interrupted run, run the same command again.
     """
-    as_json, quiet = options.pop("as_json"), options.pop("quiet")
+    as_json, quiet, full = options.pop("as_json"), options.pop("quiet"), options.pop("full")
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
     with_report = not options.pop("no_report") and not as_json
-    unreadable_out = options.pop("unreadable_out")
+    unreadable_out, without_texts = options.pop("unreadable_out"), options.pop("without_texts")
     options["until"] = _only(options["until"], "--until")
     config, speak = _config(options, from_file), console(quiet or as_json)
     if dry_run:
@@ -100,9 +98,11 @@ def command(**options: Any) -> None:
         from unwaver.cli.unreadable_answers import write
 
         write(unreadable_out, [outcome.frame])
-    emit(result, as_json=as_json, quiet=quiet)
+    emit(result, as_json=as_json, quiet=quiet, full=full)
     if with_report:
-        _report(outcome, quiet)
+        from unwaver.cli.report_verb import after_run
+
+        after_run(outcome, quiet, without_texts)
     verdicts = [case["verdict"] for case in result.run.get("until", {}).get("cases", ())]
     if "fail" in verdicts:
         raise click.exceptions.Exit(NOT_MET)
@@ -118,26 +118,6 @@ def _only(given: tuple[str, ...], option: str) -> str | None:
         hint = "give one; unwaver gate checks several: --bar 'tau<=0.10' --bar 'accuracy>=0.8'"
         raise UsageError(f"{option} is given {len(given)} times, expected once", hint=hint)
     return given[0] if given else None
-
-
-def _report(outcome: Outcome, quiet: bool) -> None:
-    """Write the report. Whatever comes of it, the run itself is done."""
-    from unwaver.reports.pictures import EXTRA, installed
-
-    place = outcome.result.folder
-    if not installed():
-        line = f"No report was written. For one: pip install 'unwaver[{EXTRA}]', then unwaver report {place}"
-    else:
-        from unwaver.reports.written import write_page_of_run
-
-        assert place is not None
-        try:
-            line = f"Report: {write_page_of_run(place, outcome, console(quiet).track)}"
-        except UnwaverError as e:
-            click.echo(f"The report was not written: {e.summary}", err=True)
-            return
-    if not quiet:
-        click.echo(line)
 
 
 def _config(options: dict[str, Any], from_file: Path | None) -> Any:
@@ -171,13 +151,3 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
         hint = "add the option with the secret again, for example --from run.json --model-arg extra=…"
         raise UsageError("this run.json lacks a secret: unwaver never writes one", file=from_file, hint=hint)
     return config
-
-
-def given_by_hand() -> list[str]:
-    """Options that stood on the command line: they win over those of --from."""
-    context = click.get_current_context()
-    source = click.core.ParameterSource.COMMANDLINE
-    names = [name for name in context.params if context.get_parameter_source(name) is source]
-    if "label_map" in names:
-        names.append("map")
-    return [n for n in names if n != "suites" or context.params["suites"]]

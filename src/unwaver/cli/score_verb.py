@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.options import DOMAIN, FORCE, JSON, PATH, QUIET, THETA, UNREADABLE_OUT, answer_options
+from unwaver.cli.options import DOMAIN, FORCE, FULL, JSON, PATH, QUIET, THETA, UNREADABLE_OUT, answer_options
 from unwaver.cli.printing import emit
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UnwaverError
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     ),
     FORCE,
     UNREADABLE_OUT,
+    FULL,
     JSON.but(help="Print scores.json on stdout and nothing else."),
     QUIET,
 )
@@ -54,6 +55,7 @@ def command(
     paths: tuple[Path, ...],
     as_json: bool,
     quiet: bool,
+    full: bool,
     predictions: Path | None,
     force: bool,
     unreadable_out: Path | None,
@@ -87,7 +89,7 @@ def command(
         click.echo("--weights has no effect: there are no corrected values, which need --test FILE", err=True)
     if theta and not any(score.metric == "C_S" for score in result):
         click.echo("--theta has no effect: none of these groups is of the kind signal", err=True)
-    emit(result, as_json=as_json, quiet=quiet)
+    emit(result, as_json=as_json, quiet=quiet, full=full)
     if not result.is_complete:
         raise click.exceptions.Exit(3)
 

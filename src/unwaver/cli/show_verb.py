@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from unwaver.cli.options import CUT, JSON, PATH, UNREADABLE_OUT, log_options
-from unwaver.cli.printing import print_json
+from unwaver.cli.options import CUT, FORCE, JSON, PATH, UNREADABLE_OUT, log_options
+from unwaver.cli.printing import inputs_of, print_json
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UsageError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from unwaver.asking.failures import Reason
     from unwaver.engine.load import Loaded
+    from unwaver.reports.listed import Listed
     from unwaver.state import CutMode
     from unwaver.types import Group
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     examples=(
         "unwaver show runs/sample-1a2b3c4d",
         "unwaver show runs/sample-1a2b3c4d --only sample/snli/negational --limit 3",
-        "unwaver show runs/sample-1a2b3c4d --failed",
+        "unwaver show runs/sample-1a2b3c4d --all --csv groups.csv",
     ),
 )
 @click.argument("folder", type=PATH)
@@ -48,9 +49,13 @@ if TYPE_CHECKING:
         default=10,
         show_default=True,
         metavar="N",
-        help="Show at most N groups.",
+        help="Show at most N groups. Files have all of them unless this is given.",
     ),
+    option("--full", is_flag=True, help="Do not cut long texts."),
+    option("--csv", "csv_out", type=PATH, metavar="FILE", help="Write texts, answers and agreement; - prints."),
+    option("--jsonl", "jsonl_out", type=PATH, metavar="FILE", help="The same, one JSON object for each group."),
     UNREADABLE_OUT,
+    FORCE,
     JSON,
 )
 @log_options
@@ -63,11 +68,15 @@ def command(
     unreadable: bool,
     unreadable_out: Path | None,
     limit: int,
+    full: bool,
+    csv_out: Path | None,
+    jsonl_out: Path | None,
+    force: bool,
     cut: CutMode | None,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Show the broken groups of a run: texts and answers side by side.
+    """Show the broken groups of a run, worst first: texts and answers side by side.
 
     FOLDER is a run folder, a table of answers, or a log of another tool. Words that differ from the original are
     underlined. Right answers are green, wrong answers red.
@@ -75,7 +84,10 @@ def command(
     from unwaver.asking.failures import as_records, from_records
     from unwaver.metrics import missing
     from unwaver.reports import notion
+    from unwaver.reports.listed import listed
 
+    outputs = {form: path for form, path in (("csv", csv_out), ("jsonl", jsonl_out)) if path is not None}
+    _check_outputs(outputs, force, "--failed" if failed else "--unreadable" if unreadable else "", as_json)
     run = _loaded(folder, cut, options)
     frames = _of_models(run.frames, model)
     if failed and run.place is None:
@@ -94,15 +106,18 @@ def command(
 
         show(parts, limit, as_json)
         return
-    found: list[tuple[str, str, list[dict[str, Any]]]] = [g for part in parts for g in _chosen(part, everything)]
+    found, known = listed(parts, everything), {group.id: group for group in run.groups}
     lacking = missing.counts_of(parts)
+    if outputs:
+        _write(found if not _is_given("limit") else found[:limit], known, outputs)
+        return
     if as_json:
-        shown = [{"group": g, "model": m, "answers": a} for g, m, a in found[:limit]]
+        shown = [_as_json(each) for each in found[:limit]]
         told = {"found": len(found), "missing": lacking, "groups": shown, "failures": as_records(reasons)}
         print_json({"version": 1, **told})
         return
     if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
-        _print(found, {group.id: group for group in run.groups or _groups_of(parts)}, limit)
+        _print(found, known, limit, full)
     lines = [*notion.lines_of_frames(parts), *missing.lines_of_frames(parts, run.run)]
     _print_remarks([*lines, *_why(reasons, folder)])
 
@@ -119,30 +134,12 @@ def _loaded(path: Path, cut: CutMode | None, options: dict[str, Any]) -> Loaded:
     if is_run or (path.is_dir() and not is_log_folder(path)):
         return load_run(path, cut=cut)
     try:
-        return load([path], cut=cut, **options)
+        return load([path], cut=cut, texts=True, **options)
     except DataError:
         if path.is_dir() or any(value not in (None, (), False) for value in options.values()):
             raise
         load_run(path, cut=cut)  # says that it is no run
         raise
-
-
-def _groups_of(frames: Iterable[pl.DataFrame]) -> Iterator[Group]:
-    """The groups of a table or log, which has names of wordings and no texts."""
-    from unwaver.types import Group, Item
-
-    for frame in frames:
-        for rows in frame.filter(frame["role"] != "test").partition_by("group", maintain_order=True):
-            first = rows.row(0, named=True)
-            items = {row["item"]: row for row in rows.iter_rows(named=True)}
-            yield Group(
-                first["group"],
-                first["suite"],
-                first["task"],
-                first["kind"],
-                first["expect"],
-                tuple(Item(id, first["task"], row["role"], {"wording": id}) for id, row in items.items()),
-            )
 
 
 def _of_models(frames: Sequence[pl.DataFrame], model: str) -> list[pl.DataFrame]:
@@ -207,38 +204,70 @@ def _about(frame: pl.DataFrame, only: str) -> pl.DataFrame:
     return part
 
 
-def _chosen(part: pl.DataFrame, everything: bool) -> list[Any]:
-    import polars as pl
-
-    from unwaver.metrics.broken import broken_groups
-
-    if not everything:
-        part = part.filter(pl.col("group").is_in(broken_groups(part)))
-    columns = ["item", "role", "replicate", "label", "gold", "right", "probs", "status"]
-    columns += ["said"] if "said" in part.columns else []
-    return [
-        (rows["group"][0], rows["model"][0], rows.select(columns).to_dicts())
-        for rows in part.partition_by("group", maintain_order=True)
-    ]
+def _as_json(found: Listed) -> dict[str, Any]:
+    about = {"relation": found.relation, "state": found.state, "agreement": found.agreement}
+    return {"group": found.group, "model": found.model, **about, "answers": found.answers}
 
 
-def _print(found: list[Any], groups: dict[str, Any], limit: int) -> None:
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def _is_given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _check_outputs(outputs: dict[str, Path], force: bool, instead: str, as_json: bool) -> None:
+    """Errors about --csv and --jsonl, before anything is read."""
+    from unwaver.outputs import check_output
+    from unwaver.paths import STDOUT
+
+    named = [f"--{form}" for form in outputs]
+    if named and instead:
+        raise UsageError(f"{named[0]} and {instead} cannot be combined", hint="--unreadable-out FILE writes texts")
+    printed = [f"--{form}" for form, path in outputs.items() if str(path) in STDOUT] + ["--json"] * as_json
+    if (named and len(printed) > 1) or (named and as_json):
+        both = " and ".join(dict.fromkeys([*printed, *named][:2]))
+        raise UsageError(f"{both} cannot be combined", hint="write one of them to a file of its own")
+    inputs = inputs_of("csv_out", "jsonl_out", "unreadable_out")
+    for form, path in outputs.items():
+        check_output(path, f"listed {form}", inputs=inputs, force=force, option=f"--{form}")
+
+
+def _write(found: Sequence[Listed], known: Mapping[str, Group], outputs: Mapping[str, Path]) -> None:
+    from unwaver.engine.folder import write_whole
+    from unwaver.paths import is_stream
+    from unwaver.reports.listed import as_csv, as_jsonl
+
+    for form, path in outputs.items():
+        write_whole(path, (as_csv if form == "csv" else as_jsonl)(found, known))
+        if not is_stream(path):
+            groups = "1 group" if len(found) == 1 else f"{len(found):,} groups"
+            click.echo(f"{groups} with {sum(len(each.answers) for each in found):,} answers: {path}")
+
+
+# --- what is printed ----------------------------------------------------------------------------------------
+
+
+def _print(found: Sequence[Listed], known: Mapping[str, Group], limit: int, full: bool) -> None:
     from rich.console import Console
 
-    from unwaver.reports.side_by_side import print_group
+    from unwaver.reports.listed import group_of
+    from unwaver.reports.side_by_side import LONGEST, print_group
     from unwaver.text.shown import safe
 
     console = Console(highlight=False)
-    several = len({model for _, model, _ in found}) > 1
-    for group, model, answers in found[:limit]:
+    several, cut = len({each.model for each in found}) > 1, False
+    for each in found[:limit]:
         if several:
-            console.print(safe(model), style="dim", markup=False)
+            console.print(safe(each.model), style="dim", markup=False)
         by_item: dict[str, list[Any]] = {}
-        for answer in answers:
+        for answer in each.answers:
             by_item.setdefault(answer["item"], []).append(answer)
-        print_group(groups[group], by_item, console)
+        cut |= print_group(group_of(each, known), by_item, console, longest=None if full else LONGEST)
     more = f" – the first {limit} are shown; --limit N shows more" if len(found) > limit else ""
     console.print(f"{len(found):,} group{'' if len(found) == 1 else 's'}{more}", markup=False)
+    if cut:
+        console.print(f"Texts of more than {LONGEST} characters are cut; --full shows all of them", markup=False)
 
 
 def _print_remarks(remarks: Sequence[str]) -> None:

@@ -44,6 +44,7 @@ class LogOptions:
     gold: str | None = None
     replicate: str | None = None
     strict: bool = False  # a failed call leaves out its whole group
+    texts: bool = False  # keep what was asked, for people to read: the column prompt
     test: Any = ()  # the same model's answers on the full test set: [MODEL=]FILE, several, or TestSets
     say: Callable[[str], None] = field(default=silent, compare=False)  # what a reader of the scores must know
     named: bool = False  # whether what is said names the file already
@@ -197,6 +198,7 @@ ENTRY: dict[str, Any] = {
     "group": pl.String,  # the bucket where no option says otherwise
     "id": pl.String,  # what --bucket-regex and --bucket-file read
     "item": pl.String,  # the wording
+    "prompt": pl.String,  # its text
     "role": pl.String,
     "replicate": pl.String,  # any name; null: not told
     "label": pl.String,
@@ -248,7 +250,7 @@ def table_of_entries(
     frame = pl.DataFrame(entries, schema=ENTRY)
     if options.bucket_regex is not None or options.bucket_file is not None:
         frame = frame.with_columns(group=bucket_names(frame["id"], frame["line"], path, options))
-    return as_table(frame.drop("id", "line"), suite, options)
+    return as_table(frame.drop("id", "line", *([] if options.texts else ["prompt"])), suite, options)
 
 
 def as_table(frame: pl.DataFrame, suite: str, options: LogOptions) -> pl.DataFrame:
@@ -345,8 +347,9 @@ def settle(frame: pl.DataFrame) -> pl.DataFrame:
     # repeats of an original without variants are what its bucket is made of
     alone = (pl.col("kind") == "repeat") & (pl.col("role") == "original") & (pl.len().over("task", *BUCKET) > 1)
     rest = rest.with_columns(role=pl.when(alone).then(pl.lit("variant")).otherwise(pl.col("role")))
-    rest = rest.select(list(SCHEMA)).with_columns(pl.col("replicate").cast(pl.Int64))
-    done = done.select(list(SCHEMA)).with_columns(pl.col("replicate").cast(pl.Int64))
+    kept = [*SCHEMA, *(["prompt"] if "prompt" in frame.columns else [])]
+    rest = rest.select(kept).with_columns(pl.col("replicate").cast(pl.Int64))
+    done = done.select(kept).with_columns(pl.col("replicate").cast(pl.Int64))
     return pl.concat([done, rest], how="vertical_relaxed") if done.height else rest
 
 

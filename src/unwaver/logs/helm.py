@@ -161,6 +161,7 @@ def _entries(
             group=str(instance["id"]),
             id=str(instance["id"]),
             item=changed or "original",
+            prompt=_asked(instance),
             role="variant" if changed else "original",
             replicate=str(trial * len(completions) + n) if completions else str(trial),
             label=answer,
@@ -184,6 +185,11 @@ def _trial(state: Mapping[str, Any], where: Where) -> int:
 def _is_chosen(reference: Any, means: Mapping[str, float]) -> bool:
     """Where each reference was a request of its own, the answer is the one with the predicted index."""
     return reference is None or means.get("predicted_index") == reference
+
+
+def _asked(instance: Mapping[str, Any]) -> str | None:
+    found = instance.get("input")
+    return field_text(found.get("text") if isinstance(found, Mapping) else found)
 
 
 def _perturbation(instance: Mapping[str, Any]) -> str:

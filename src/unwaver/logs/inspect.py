@@ -174,6 +174,7 @@ def _entry(
         group=str(sample.id),
         id=str(sample.id),
         item=digest(sample.id, _plain(sample.input), *([choices] if choices else []), prompt),
+        prompt=_asked(sample.input),
         replicate=str(sample.epoch),
         label=label,
         right=None if score is None else _right(score.value, part, partial),
@@ -238,6 +239,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return value
     return [[getattr(m, "role", ""), getattr(m, "text", str(m))] for m in value]
+
+
+def _asked(value: Any) -> str | None:
+    """What was asked, for people: the text, or each message with who says it."""
+    said = _plain(value)
+    return field_text(said if isinstance(said, str) else "\n".join(f"{role}: {text}" for role, text in said))
 
 
 def _record(sample: Any) -> dict[str, Any]:

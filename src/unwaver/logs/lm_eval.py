@@ -135,6 +135,7 @@ def _entries(
         "group": f"{cells['doc_id']}:{str(doc_hash)[:12]}",
         "id": field_text(id),
         "item": digest(cells["doc_id"], doc_hash, prompt_hash),
+        "prompt": field_text(arguments[0][0]),
     }
     right = None if metric is None else as_right(cells.get(metric), partial)
     said = _said(cells, arguments, metric, where)

@@ -115,6 +115,7 @@ def _entry(
         group=digest(variables),
         id=field_text(description) or field_text(result.get("testIdx")),
         item=digest(template, variables),
+        prompt=field_text(prompt.get("raw") if isinstance(prompt, Mapping) else prompt),
         label=field_text(output),
         right=_right(result, options.metric_key, partial, where),
         status=log_status(_finish(response), field_text(output)),

@@ -25,10 +25,12 @@ from unwaver.logs.common import LogOptions, as_table, bucket_names, field_text, 
 
 NAME = "table"
 # what a column is called where no option says otherwise
+PROMPT = ("prompt", "question", "input", "text")
 _CALLED = {
     "id": ("id",),
     "bucket": ("bucket",),
     "variant": ("variant",),
+    "prompt": PROMPT,
     "answer": ("answer", "label"),
     "gold": ("gold",),
     "replicate": ("replicate",),
@@ -48,12 +50,20 @@ def looks_like(path: Path) -> bool:
 def read(path: Path, options: LogOptions) -> pl.DataFrame:
     names = _column_names(path)
     if not options.names_columns and ("bucket" not in names or set(REQUIRED) <= set(names)):
-        return read_table(path)
+        frame = read_table(path)
+        return _with_prompt(frame) if options.texts else frame
     if path.suffix == ".parquet":
         frame = _parquet(path, options)
     else:
         frame = _rows(path, options)
     return _as_log(frame, path, options)
+
+
+def _with_prompt(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table of groups with what was asked, where a column has it."""
+    found = next((n for n in PROMPT if n in frame.columns and frame.schema[n] == pl.String), None)
+    named = pl.lit(None, pl.String) if found is None else pl.col(found)
+    return frame.with_columns(named.alias("prompt"))
 
 
 def _column_names(path: Path) -> list[str]:
@@ -92,7 +102,9 @@ def _chosen(names: Sequence[str], options: LogOptions, path: Path) -> dict[str, 
     named = _named(options)
     taken = set(named.values())
     usual = {
-        role: next((n for n in called if n in names and n not in taken), None) for role, called in _CALLED.items()
+        role: next((n for n in called if n in names and n not in taken), None)
+        for role, called in _CALLED.items()
+        if role != "prompt" or options.texts
     }
     chosen = {**{role: name for role, name in usual.items() if name is not None}, **named}
     if "answer" not in chosen and "right" not in chosen:
@@ -156,7 +168,7 @@ def _text(role: str, value: Any, row: Row) -> Any:
     if role == "gold":
         texts = [field_text(v) for v in (value if isinstance(value, list) else [value])]
         return [t for t in texts if t is not None] or None
-    if isinstance(value, dict | list) and role not in ("answer", "variant"):
+    if isinstance(value, dict | list) and role not in ("answer", "variant", "prompt"):
         raise row.where.error(f"{role}: found {shown(value)}, expected text or a number", "name a field below it")
     return field_text(value)
 
@@ -205,7 +217,7 @@ def _texts(frame: pl.DataFrame, path: Path) -> list[pl.Series]:
             continue
         if name == "gold":
             column = label_sets(frame[name], origin)
-        elif dtype.is_nested() and name in ("answer", "variant"):
+        elif dtype.is_nested() and name in ("answer", "variant", "prompt"):
             column = pl.Series(name, [field_text(_plain(v)) for v in frame[name].to_list()], dtype=pl.String)
         else:
             column = texts(frame[name], origin)

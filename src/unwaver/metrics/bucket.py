@@ -10,6 +10,7 @@ tau               share of later wordings whose answer differs from the first (t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -88,8 +89,9 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
     found = charts.chosen(
         scores, *(name for s in repeats for name in (s.metric.removesuffix("_repeat"), s.metric))
     )
+    shown: list[list[dict[str, object]]] = []
     for first in dict.fromkeys(s.metric.removesuffix("_repeat") for s in found):
-        both = [s for s in found if s.metric in (first, f"{first}_repeat")]
+        both = [_disagreement(s) for s in found if s.metric in (first, f"{first}_repeat")]
         names = charts.names_of(both)
         said = {first: "among wordings", f"{first}_repeat": "among repeats of one wording"}
         rows = charts.rows_of(
@@ -97,11 +99,25 @@ def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure
             name=lambda s, names=names: names[charts.block_key(s)],
             colour=lambda s, said=said: said[s.metric],
         )
+        values = [{name: value for name, value in row.items() if name != "says"} for row in rows]
+        if values in shown:  # of two agreements that say the same, one
+            continue
+        shown.append(values)
+        for row in rows:
+            row["says"] = str(row["says"]).replace(f": {first}", ": disagree by " + first)
         says = (
             "Disagreement among repeats is sampling noise; further disagreement among wordings is due to wording."
         )
-        spec = charts.intervals(rows, f"pairs of answers that agree, {first}")
+        spec = charts.intervals(rows, "pairs of answers that disagree")
         yield Figure("Wording noise against sampling noise", charts.label(first), says, first, spec)
+
+
+def _disagreement(s: Score) -> Score:
+    """On the scale of tau: 90 % agreement is 10 % disagreement."""
+    if s.better == "low" or s.value is None:
+        return s
+    low, high = (None if end is None else 1 - end for end in (s.high, s.low))
+    return replace(s, value=1 - s.value, low=low, high=high)
 
 
 # --- what they mean ---------------------------------------------------------------------------------------------

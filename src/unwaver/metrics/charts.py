@@ -22,6 +22,7 @@ INK, MUTED, LINE = "#1f2328", "#59636e", "#d1d9e0"
 COLOURS = ("#2f6fde", "#d9730d", "#1f9d6b", "#9b5bd6", "#c93c58", "#0f9bb0", "#8a6d3b", "#6b7a90")
 GOOD, BAD = "#2f6fde", "#d9730d"
 WIDTH = 255
+FITS = 26  # characters of a name beside a picture that are not cut
 MOST_SERIES = len(COLOURS)
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _CONTROL = re.compile(
@@ -96,6 +97,8 @@ def names_of(scores: Sequence[Any]) -> dict[tuple[str, ...], str]:
     """A name for each (suite, task, kind, model, method): the relation, and what else tells them apart."""
     keys = list(dict.fromkeys(block_key(s) for s in scores))
     wanted = [1, 2]
+    if len({key[1] for key in keys}) == 1 < len(keys) and max(len(f"{k[1]}/{k[2]}") for k in keys) > FITS:
+        wanted = [2]  # of one task the kinds are enough, and all of such a name is seen
     for part in (3, 4, 0):
         if len({tuple(key[n] for n in wanted) for key in keys}) < len(keys):
             wanted.append(part)

@@ -12,24 +12,20 @@ import numpy as np
 import polars as pl
 
 from unwaver.answers.unreadable import shortened
-from unwaver.metrics.agreed import decides, leading
 from unwaver.metrics.block import Block
-from unwaver.metrics.broken import broken
-from unwaver.metrics.bucket import among_wordings
-from unwaver.metrics.confidence import max_prob
-from unwaver.metrics.pairwise import mean_agreement
-from unwaver.metrics.paraphrastic import within
-from unwaver.metrics.violation import applies, tau, violated
+from unwaver.reports.ranking import BROKEN as BROKEN
+from unwaver.reports.ranking import HELD as HELD
+from unwaver.reports.ranking import MISSING as MISSING
+from unwaver.reports.ranking import NOT_APPLICABLE as NOT_APPLICABLE
+from unwaver.reports.ranking import Ranked, worst_first
 from unwaver.reports.source import Source
 from unwaver.result import method_names
 from unwaver.state import NO_ANSWER
-from unwaver.stats import Floats
 from unwaver.types import Item
 
 VERSION = 1
 CHUNK = 1000  # groups before progress is shown
 MOST_CASES = 100_000  # what a browser carries without effort; the worst ones
-HELD, BROKEN, NOT_APPLICABLE, MISSING = range(4)
 UNREADABLE, FAILED, NOT_ASKED, CUT, REFUSED, EMPTY, TOOL_CALL = -1, -2, -3, -4, -5, -6, -7
 # an answer without a label that has one all the same is only known to be right or wrong
 NO_LABEL = {
@@ -51,10 +47,10 @@ def columns(
 ) -> dict[str, Any]:
     """All that the explorer shows, as one JSON document."""
     parts = [(source, block, frame) for source in sources for block, frame in source.blocks]
-    ranked = [_ranked(block) for _, block, _ in parts]
+    ranked = [found for source in sources for found in source.ranked]
     place = np.concatenate([np.full(len(r.bad), n) for n, r in enumerate(ranked)]) if ranked else np.empty(0, int)
     number = np.concatenate([np.arange(len(r.bad)) for r in ranked]) if ranked else np.empty(0, int)
-    worst = _worst_first(ranked)
+    worst = worst_first(ranked)
     written = _Columns(parts, ranked)
     chosen = worst[:most]
     for done, (at, group) in enumerate(zip(place[chosen].tolist(), number[chosen].tolist(), strict=True)):
@@ -62,58 +58,6 @@ def columns(
         if done % CHUNK == 0:
             progress(min(CHUNK, len(chosen) - done))
     return {**written.document(), "all": len(worst), "broken": int(sum((r.state == BROKEN).sum() for r in ranked))}
-
-
-class _Ranked:
-    """Of the groups of a block: how bad each is (0 … 1), its state, and how sure the model was where it broke."""
-
-    def __init__(self, bad: Floats, state: np.ndarray, sure: Floats):
-        self.bad, self.state, self.sure = bad, state, sure
-
-
-def _ranked(block: Block) -> _Ranked:
-    bad, found = _badness(block), broken(block)
-    state = np.where(np.isnan(found), NOT_APPLICABLE, np.where(found > 0, BROKEN, HELD))
-    state = np.where(block.complete, state, MISSING)
-    return _Ranked(np.nan_to_num(bad), state, _sureness(block))
-
-
-def _badness(block: Block) -> Floats:
-    """How far a group is from consistent."""
-    if decides(block):  # free text
-        mean, notion = mean_agreement(block, leading(block).name), leading(block)
-        return mean if notion.low == (block.expect != "different") else 1 - mean
-    if block.expect != "bucket":
-        return tau(block)
-    if np.isnan(block.right[block.target]).all():
-        return 1 - among_wordings(block)
-    return np.asarray(4 * within(block))
-
-
-def _sureness(block: Block) -> Floats:
-    """The greatest probability on what broke, and no more than that on the original; NaN without probabilities."""
-    sure = np.full(block.groups, np.nan)
-    if block.probs.null_count() == len(block.probs):
-        return sure
-    value = max_prob(block.probs)
-    broke = block.target & (block.right == 0.0) if block.expect == "bucket" else violated(block) & applies(block)
-    rows = np.flatnonzero(broke & ~np.isnan(value))
-    np.fmax.at(sure, block.group[rows], value[rows])
-    if block.expect in ("same", "different"):
-        originals = np.flatnonzero(~block.target & ~np.isnan(value))
-        known = ~np.isnan(sure[block.group[originals]])
-        np.minimum.at(sure, block.group[originals[known]], value[originals[known]])
-    return sure
-
-
-def _worst_first(ranked: Sequence[_Ranked]) -> np.ndarray:
-    if not ranked:
-        return np.empty(0, dtype=int)
-    state = np.concatenate([r.state for r in ranked])
-    bad = np.concatenate([r.bad for r in ranked])
-    sure = np.nan_to_num(np.concatenate([r.sure for r in ranked]))
-    order = np.array([1, 0, 2, 3])[state]  # broken, held, does not apply, missing
-    return np.lexsort((-sure, -bad, order))
 
 
 class _Names:
@@ -130,7 +74,7 @@ class _Names:
 
 
 class _Columns:
-    def __init__(self, parts: Sequence[tuple[Source, Block, pl.DataFrame]], ranked: Sequence[_Ranked]):
+    def __init__(self, parts: Sequence[tuple[Source, Block, pl.DataFrame]], ranked: Sequence[Ranked]):
         self._parts = parts
         blocks = [block for _, block, _ in parts]
         self._methods = method_names(((b.suite, b.task, b.kind), b.model, b.method) for b in blocks)
@@ -203,7 +147,7 @@ class _Columns:
             choices = item.choices if item else ()
             self.item["choices"].append(self.label_sets(tuple(self.labels(c) for c in choices)))
             self.item["first"].append(len(self.field["name"]))
-            for field, text in item.fields.items() if item else [("item", columns["item"][n])]:
+            for field, text in item.fields.items() if item else _named(columns, n):
                 if text:
                     self.field["name"].append(self.fields(field))
                     self.field["text"].append(self.texts(text))
@@ -230,6 +174,12 @@ class _Columns:
 ROLES = ("original", "variant", "conclusion")
 
 
+def _named(columns: Mapping[str, Sequence[Any]], n: int) -> list[tuple[str, str]]:
+    """Of an item that no group has: the prompt in a log, else the name of the wording."""
+    prompt = columns["prompt"][n]
+    return [("prompt", prompt)] if prompt else [("item", columns["item"][n])]
+
+
 def _rows_of(block: Block, frame: pl.DataFrame) -> tuple[list[int], dict[str, list[Any]]]:
     """Where the rows of each group begin, and the columns with groups standing together."""
     order = np.argsort(block.group, kind="stable")
@@ -239,7 +189,8 @@ def _rows_of(block: Block, frame: pl.DataFrame) -> tuple[list[int], dict[str, li
         frame = frame[order]
     names = ("group", "item", "role", "label", "gold", "probs", "status")
     columns = {name: frame[name].to_list() for name in names}
-    columns["said"] = frame["said"].to_list() if "said" in frame.columns else [None] * frame.height
+    for name in ("said", "prompt"):
+        columns[name] = frame[name].to_list() if name in frame.columns else [None] * frame.height
     columns["gold"] = [[g] if isinstance(g, str) else g for g in columns["gold"]]
     columns["_right"] = block.right[order].tolist()
     return starts, columns

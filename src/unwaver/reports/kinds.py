@@ -1,6 +1,28 @@
-"""The name of a relation in words, for someone who reads one line: "surface_typo" -> "typing error"."""
+"""Names in words, for someone who reads one line: kinds of relations ("surface_typo" -> "typing error"), tasks and
+verdicts."""
 
 from __future__ import annotations
+
+from typing import Literal
+
+Level = Literal["bad", "fair", "good", "unsure", "constant", "none"]
+
+ORDER: tuple[Level, ...] = ("bad", "constant", "fair", "unsure", "good", "none")
+WORDS: dict[Level, str] = {
+    "bad": "inconsistent",
+    "fair": "not quite consistent",
+    "good": "consistent",
+    "unsure": "too few to tell",
+    "constant": "always one answer",
+    "none": "not measured",
+}
+
+
+TASKS = {
+    "boolq": "BoolQ", "snli": "SNLI", "rte": "RTE", "mrpc": "MRPC", "wic": "WiC", "sst2": "SST-2",
+    "ag_news": "AG News", "mnli": "MNLI", "qnli": "QNLI", "qqp": "QQP", "kornli": "KorNLI",
+    "klue_nli": "KLUE-NLI", "klue_sts": "KLUE-STS", "own": "Your data",
+}  # fmt: skip
 
 KINDS = {
     "semantic": "reworded",
@@ -16,6 +38,7 @@ KINDS = {
     "signal": "other signs around the field names",
     "fooling": "reworded several times",
     "paraphrastic": "reworded",
+    "paraphrase": "reworded",
     "repeat": "asked again",
 }
 

@@ -55,34 +55,51 @@ def repeat_commands(source: Source) -> list[str]:
     return commands
 
 
-def facts(source: Source) -> list[tuple[str, str]]:
+Fact = str | tuple[tuple[str, str], ...]  # a text, or names and values
+
+
+def facts(source: Source) -> list[tuple[str, Fact]]:
     """What else decides the numbers: models, versions, hashes."""
     run: Mapping[str, Any] = source.result.run
-    found = [("run", source.path)]
+    found: list[tuple[str, Fact]] = [("run", source.path)]
     for model in run.get("models", ()):
         found.append(("model", f"{model['name']}: {model.get('identity', '')} ({model.get('method', '')})"))
         settings = model.get("settings") or {}
         if settings:
-            found.append(("settings", ", ".join(f"{k} = {v}" for k, v in settings.items())))
+            found.append(("settings", tuple((k, _setting(v)) for k, v in settings.items())))
     if run.get("asking"):
         found += _asking(run["asking"])
     if (run.get("pilot") or {}).get("cost_of_all") is not None:
         found.append(("expected cost", _foreseen(run["pilot"])))
-    found.append(("versions", _listed(run.get("versions", {}))))
-    if run.get("hashes"):
-        found.append(("hashes", _listed(run["hashes"])))
+    for name in ("versions", "hashes"):
+        if run.get(name):
+            found.append((name, tuple((key, str(value)) for key, value in run[name].items())))
     config = run.get("config") or {}
     if config:
         found.append(("seed", str(config.get("seed", 0))))
-    return found
+    return list(dict.fromkeys(found))
 
 
-def _asking(asked: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _setting(value: Any) -> str:
+    """None -> "not set", True -> "yes", ["a", "b"] -> "a, b", {"a": 1} -> "a = 1"; "" -> "(empty)"."""
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {_setting(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_setting, value)) or "none"
+    return str(value) or "(empty)"
+
+
+def _asking(asked: Mapping[str, Any]) -> list[tuple[str, Fact]]:
     """When the models were asked, and what that took."""
     tokens = f"{asked['tokens_in']:,} prompt and {asked['tokens_out']:,} answer tokens"
-    found = [("asked", f"{asked['began']}, {asked['seconds']:,.1f} s, {asked['calls']:,} calls, {tokens}")]
-    if asked.get("cost") is not None:
-        found.append(("cost", money(asked["cost"])))
+    found: list[tuple[str, Fact]] = [
+        ("asked", f"{asked['began']}, {asked['seconds']:,.1f} s, {asked['calls']:,} calls, {tokens}")
+    ]
+    found.append(("cost", "not known" if asked.get("cost") is None else money(asked["cost"])))
     for price in asked.get("prices") or ():
         told = Price(price.get("prompt"), price.get("answer"), price["source"], price.get("date") or "")
         found.append(("price", f"{price['model']}: {replace(told, cached=price.get('cached'))}"))
@@ -94,10 +111,6 @@ def _foreseen(pilot: Mapping[str, Any]) -> str:
     low, high = pilot.get("low"), pilot.get("high")
     between = "" if low is None or high is None else f" ({money(low)} – {money(high)})"
     return f"{money(pilot['cost_of_all'])}{between}, from a pilot of {pilot['groups']:,} groups"
-
-
-def _listed(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{k} {v}" for k, v in values.items())
 
 
 def seed_of(source: Source) -> int:

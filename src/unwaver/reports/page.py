@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,78 +19,55 @@ from typing import Any
 from unwaver import __version__
 from unwaver.console import Track, untracked
 from unwaver.meaning import Meaning, meaning_of
-from unwaver.reports import methods
+from unwaver.reports import methods, opening
 from unwaver.reports.explorer import MOST_CASES, columns
+from unwaver.reports.markup import WITHOUT_TEXTS, Html, cut, name, tag
+from unwaver.reports.markup import escaped as escaped
 from unwaver.reports.pictures import figures_of, inline_svg
 from unwaver.reports.remarks import remarks
 from unwaver.reports.source import Source
-from unwaver.reports.terminal import ARROW, chance_of, chances, count_cell, count_title, percent, shown_scores
+from unwaver.reports.terminal import chance_of, chances, count_cell, count_title, percent
 from unwaver.reports.unreadable import unreadable_texts
-from unwaver.reports.verdict import WORDS, Verdict, headline, verdicts
-from unwaver.result import Result, method_names
+from unwaver.reports.verdict import about, rates
+from unwaver.result import Result
 from unwaver.secrets import masked_json
 from unwaver.state import COUNTS
-from unwaver.text.shown import interval, safe
+from unwaver.text.shown import interval
 from unwaver.types import Figure, Score
 
-MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, before the rest is folded away
-MOST_FIGURES = 4  # of a family, likewise
+MOST_FIGURES = 4  # of a family, before the rest is folded away
 MOST_SCORES = 2000  # rows of the table of all numbers
-_LONG = 300
-
-
-class Html(str):
-    """Text that is HTML already; any other is escaped."""
-
-
-def tag(name: str, *children: object, **attributes: object) -> Html:
-    """tag("td", "a < b", class_="n") -> <td class="n">a &lt; b</td>; None and False leave an attribute out."""
-    given = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escaped(str(value))}"')
-        for key, value in attributes.items()
-        if value is not None and value is not False
-    )
-    return Html(f"<{name}{given}>{''.join(map(_child, children))}</{name}>")
-
-
-def escaped(text: str) -> str:
-    """No control characters, no turns of direction, no lone surrogates, nothing that HTML reads."""
-    return html.escape(safe(text).encode("utf-8", "replace").decode(), quote=True)
-
-
-def _child(child: object) -> str:
-    if isinstance(child, Html):
-        return child
-    return (
-        escaped(child)
-        if isinstance(child, str)
-        else "".join(map(_child, child))
-        if isinstance(child, Iterable)
-        else ""
-    )
 
 
 def page(sources: Sequence[Source], track: Track = untracked) -> str:
     """The whole file. `track` shows how far it has come, as in `unwaver.engine.runs.Console`."""
     style, script = _static("report.css"), _static("report.js")
     result = Result([s for source in sources for s in source.result.scores])
-    models = list(dict.fromkeys(s.model for s in result.scores if not s.model.startswith("average")))
-    title = "unwaver: " + _cut(", ".join(models))
+    models, found = opening.models_of(sources), opening.all_verdicts(sources)
+    is_private = any(source.is_private for source in sources)
+    title = "unwaver: " + cut(opening.title_of(sources))
     body = [
-        _header(models, sources),
-        _verdicts(result, models),
+        opening.header(sources),
+        opening.verdict_section(found, models),
+        opening.broken_section(sources, found),
+        opening.todo_section(sources, found),
         _scores(sources, len(models) > 1),
         unreadable_texts(sources, tag),
         _figures(all_figures(sources, result), track),
         _explorer(),
         _how(sources, result),
-        tag("footer", f"unwaver {__version__}. This file is complete: it fetches nothing and sends nothing."),
+        tag(
+            "footer",
+            f"unwaver {__version__}. This file is complete: it fetches nothing and sends nothing.",
+            " Questions and answers were left out (--without-texts)." if is_private else "",
+        ),
     ]
     head = [
         Html('<meta charset="utf-8">'),
         Html(f'<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html('<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">'),
+        *([Html(WITHOUT_TEXTS)] if is_private else []),
         tag("title", title),
         Html(f"<style>{style}</style>"),
     ]
@@ -137,104 +113,53 @@ def packed(document: Any) -> str:
     return base64.b64encode(zlib.compress(masked_json(text).encode("utf-8", "replace"), 7)).decode()
 
 
-def _cut(text: str, most: int = _LONG) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
-# --- the first screen ---------------------------------------------------------------------------------------
-
-
-def _header(models: Sequence[str], sources: Sequence[Source]) -> Html:
-    shown = ", ".join(_cut(model, 80) for model in models[:6]) + (
-        f" and {len(models) - 6} more" if len(models) > 6 else ""
-    )
-    suites = list(dict.fromkeys(s.suite for source in sources for s in source.result.scores))
-    links = [tag("a", words, href=f"#{anchor}") for anchor, words in _SECTIONS]
-    return tag(
-        "header",
-        tag("h1", shown),
-        tag("p", f"How consistent are its answers? Asked about: {_cut(', '.join(suites))}."
-            if len(models) == 1 else f"How consistent are their answers? Asked about: {_cut(', '.join(suites))}."),
-        tag("nav", links, tag("button", "dark / light", id="theme", type="button", hidden=True)),
-    )  # fmt: skip
-
-
-_SECTIONS = (
-    ("scores", "Scores"),
-    ("figures", "Figures"),
-    ("explorer", "Groups"),
-    ("how", "How was this computed?"),
-)
-
-
-def _verdicts(result: Result, models: Sequence[str]) -> Html:
-    found = verdicts(result)
-    parts: list[Html] = []
-    most = MOST_VERDICTS if len(models) == 1 else MOST_OF_SEVERAL
-    for model in models:
-        own = [v for v in found if v.score.model == model]
-        if not own:
-            continue
-        title = (
-            tag("h2", headline(own))
-            if len(models) == 1
-            else tag("h2", tag("span", _cut(model, 80)), " – ", headline(own))
-        )
-        names = method_names(((s.suite, s.task, s.kind), s.model, s.method) for s in (v.score for v in own))
-        lines = [_verdict(v, len(set(names.values())) > 1) for v in own]
-        parts += [title, tag("ul", lines[:most], class_="verdicts")]
-        if len(lines) > most:
-            more = tag("summary", f"{len(lines) - most} more")
-            parts.append(tag("details", more, tag("ul", lines[most:], class_="verdicts")))
-    return tag("section", parts, id="verdict")
-
-
-def _verdict(v: Verdict, with_method: bool) -> Html:
-    about = f" ({v.score.method})" if with_method else ""
-    basis = tag("a", v.basis or "how?", href=f"#{methods.slug(v.score.metric)}", class_="basis")
-    sentence = tag(
-        "span", tag("b", _cut(v.subject, 60)), _cut(about, 60), f": {_cut(v.said, 400)}.", class_="said"
-    )
-    return tag("li", tag("span", WORDS[v.level], class_="badge"), sentence, basis, class_=v.level)
-
-
 # --- the table ----------------------------------------------------------------------------------------------
 
 
 def _scores(sources: Sequence[Source], several: bool) -> Html:
-    rows: list[tuple[Source, Score]] = [(source, s) for source in sources for s in shown_scores(source.result)]
+    rows = [(source, about(s, source.result)) for source in sources for s in source.result.leading()]
     wide = [c for c in COUNTS if any(getattr(s, c) for _, s in rows)]
     wide = list(dict.fromkeys(["unreadable", *wide]))
-    names = ["relation", *(["model"] if several else []), "metric", "%", "95 % interval", "", "chance", "accuracy"]
-    names += ["counted", "not applicable", *(count_title(c) for c in wide)]
+    rest = [chance_of(source.result, s) for source, s in rows]
+    by_chance = rest if any(value is not None for value in rest) else []
+    names = ["relation", *(["model"] if several else []), "metric", "inconsistent, %", "95 % interval", ""]
+    names += [*(["chance"] if by_chance else []), "accuracy", "counted", "not applicable"]
+    names += [count_title(c) for c in wide]
     words = ("relation", "model", "metric")
     header = tag("tr", [tag("th", name, scope="col", class_=None if name in words else "n") for name in names])
-    body = [_row(source, s, several, wide) for source, s in rows]
+    body = [_row(s, several, wide, by_chance[n : n + 1]) for n, (_, s) in enumerate(rows)]
     notes = list(dict.fromkeys(line for source in sources for line in remarks(source.result)))
     every = [(source, s) for source in sources for s in source.result.scores]
     return tag(
         "section",
         tag("h2", "Scores"),
         tag("div", tag("table", tag("thead", header), tag("tbody", body), class_="scores"), class_="wide"),
-        tag("p", "↓ lower is better, ↑ higher is better. ",
-            [f"{line[:1].upper()}{line[1:]} " for line in chances(s.metric for _, s in rows)],
+        tag("p", "Every row says how much is inconsistent: 0 is best. ",
+            "A metric that counts what holds is shown as 1 − metric. " if any(s.better == "high" for _, s in rows)
+            else "",
+            [f"{line[:1].upper()}{line[1:]} " for line in chances(s.metric for _, s in rows) if by_chance],
             "A number leads to how it was computed.", class_="note"),
-        tag("ul", [tag("li", _cut(line, 500)) for line in notes], class_="remarks") if notes else "",
-        tag("details", tag("summary", f"All {len(every):,} numbers"), _all_scores(every), class_="all"),
+        tag("ul", [tag("li", cut(line, 500)) for line in notes], class_="remarks") if notes else "",
+        tag("details", tag("summary", f"All {len(every):,} numbers, by the names of scores.json"),
+            _all_scores(every), class_="all"),
         id="scores",
     )  # fmt: skip
 
 
-def _row(source: Source, s: Score, several: bool, wide: Sequence[str]) -> Html:
-    value = tag("a", percent(s.value), href=f"#{methods.slug(s.metric)}", title="How was this computed?")
+def _row(s: Score, several: bool, wide: Sequence[str], chances: Sequence[float | None]) -> Html:
+    """On the scale of the verdict: the share of what is wrong. `chances` is empty where no row has one."""
+    rate, low, high = rates(s)
+    chances = [1 - x if x is not None and s.better == "high" else x for x in chances]
+    metric = f"1 − {s.metric}" if s.better == "high" else s.metric
+    value = tag("a", percent(rate), href=f"#{methods.slug(s.metric)}", title="How was this computed?")
     cells = [
-        tag("th", _cut(f"{s.task}/{s.kind}", 80), scope="row"),
-        *([tag("td", _cut(f"{s.model} ({s.method})", 80), data_label="model")] if several else []),
-        tag("td", s.metric + ARROW[s.better], data_label="metric", title=_heading(s.metric)),
-        tag("td", value, class_="n", data_label="%"),
-        tag("td", interval(s.low, s.high), class_="n", data_label="95 % interval"),
-        tag("td", _bar(s), class_="bar"),
-        tag("td", percent(chance_of(source.result, s)), class_="n", data_label="chance"),
+        tag("th", name(f"{s.task}/{s.kind}"), scope="row"),
+        *([tag("td", name(f"{s.model} ({s.method})"), data_label="model")] if several else []),
+        tag("td", name(metric), data_label="metric", title=_heading(s.metric)),
+        tag("td", value, class_="n", data_label="inconsistent, %"),
+        tag("td", interval(low, high), class_="n", data_label="95 % interval"),
+        tag("td", _bar(rate, low, high), class_="bar"),
+        *[tag("td", percent(x), class_="n", data_label="chance") for x in chances],
         tag("td", percent(s.accuracy), class_="n", data_label="accuracy"),
         tag("td", f"{s.counted:,}", class_="n", data_label="counted"),
         tag("td", f"{s.not_applicable:,}", class_="n", data_label="not applicable"),
@@ -246,33 +171,33 @@ def _row(source: Source, s: Score, several: bool, wide: Sequence[str]) -> Html:
 def _heading(metric: str) -> str | None:
     """ "inconsistency (tau)"; None for a metric that nobody has declared."""
     meaning = meaning_of(metric)
-    return None if meaning is None else _cut(meaning.heading, 120)
+    return None if meaning is None else cut(meaning.heading, 120)
 
 
-def _bar(s: Score) -> Html:
+def _bar(value: float | None, low: float | None, high: float | None) -> Html:
     """The value and its interval on a line from 0 to 100 %."""
-    if s.value is None or not 0 <= s.value <= 1:
+    if value is None or not 0 <= value <= 1:
         return Html("")
     parts = [tag("line", x1=4, x2=104, y1=7, y2=7, class_="axis")]
-    if s.low is not None and s.high is not None:
+    if low is not None and high is not None:
         parts.append(
-            tag("line", x1=f"{4 + 100 * s.low:.1f}", x2=f"{4 + 100 * s.high:.1f}", y1=7, y2=7, class_="reach")
+            tag("line", x1=f"{4 + 100 * low:.1f}", x2=f"{4 + 100 * high:.1f}", y1=7, y2=7, class_="reach")
         )
-    parts.append(tag("circle", cx=f"{4 + 100 * s.value:.1f}", cy=7, r=3.5))
+    parts.append(tag("circle", cx=f"{4 + 100 * value:.1f}", cy=7, r=3.5))
     return tag("svg", parts, width=108, height=14, viewBox="0 0 108 14", aria_hidden="true")
 
 
 def _all_scores(rows: Sequence[tuple[Source, Score]]) -> Html:
     names = ("relation", "model", "metric", "value", "low", "high", "interval", "accuracy", "groups", "counted",
              "not applicable", *(count_title(c) for c in COUNTS))  # fmt: skip
-    header = tag("tr", [tag("th", name, scope="col") for name in names])
+    header = tag("tr", [tag("th", title, scope="col") for title in names])
     body = []
     for source, s in rows[:MOST_SCORES]:
-        name = s.metric + (f" | {_cut(s.given, 40)}" if s.given is not None else "")
-        name += ", unreadable left out" if s.unreadable_as == "skipped" else ""
-        cells: list[object] = [_cut(f"{s.suite}/{s.task}/{s.kind}", 80), _cut(f"{s.model} ({s.method})", 80)]
+        called = s.metric + (f" | {cut(s.given, 40)}" if s.given is not None else "")
+        called += ", unreadable left out" if s.unreadable_as == "skipped" else ""
+        cells: list[object] = [cut(f"{s.suite}/{s.task}/{s.kind}", 80), cut(f"{s.model} ({s.method})", 80)]
         cells += [
-            tag("a", name, href=f"#{methods.slug(s.metric)}"),
+            tag("a", called, href=f"#{methods.slug(s.metric)}"),
             *(_number(x) for x in (s.value, s.low, s.high)),
         ]
         cells += [methods.interval_words(s, methods.seed_of(source)), _number(s.accuracy)]
@@ -404,6 +329,14 @@ def _method(anchor: str, meaning: Meaning | None, names: Sequence[str]) -> Html:
 def _source(source: Source) -> Html:
     lines: list[Html] = [tag("pre", tag("code", command)) for command in methods.repeat_commands(source)]
     rows = [
-        tag("tr", tag("th", name, scope="row"), tag("td", _cut(text, 600))) for name, text in methods.facts(source)
+        tag("tr", tag("th", name, scope="row"), tag("td", _fact(told))) for name, told in methods.facts(source)
     ]
-    return tag("div", lines, tag("table", rows, class_="facts"), class_="source")
+    return tag("div", lines, tag("div", tag("table", rows, class_="facts"), class_="wide"), class_="source")
+
+
+def _fact(told: methods.Fact) -> object:
+    """A text, or a table of settings within the table."""
+    if isinstance(told, str):
+        return name(told, 600)
+    rows = [tag("tr", tag("th", key, scope="row"), tag("td", cut(value, 600))) for key, value in told]
+    return tag("table", rows, class_="settings")

@@ -19,15 +19,24 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def print_group(group: Group, answers: Mapping[str, Sequence[Mapping[str, Any]]], console: Console) -> None:
+def print_group(
+    group: Group,
+    answers: Mapping[str, Sequence[Mapping[str, Any]]],
+    console: Console,
+    *,
+    longest: int | None = None,
+    note: str = "",
+) -> bool:
     """The texts of a group, words that differ from the original marked, and what the model said of each.
 
     `answers` by item id, one for each replicate: label, probs, gold, right, status. Equal ones are shown once,
-    with their number: "yes ×2".
+    with their number: "yes ×2". Texts with more than `longest` characters are cut, so that words that differ stay;
+    whether one was is returned.
     """
     from rich.text import Text
 
-    title = f"{group.id}  expects: {_EXPECTED[group.expect]}" + (f"  ({group.tag})" if group.tag else "")
+    title = f"{group.id}  expects: {_EXPECTED[group.expect]}" + (f"  ({group.tag})" if group.tag else "") + note
+    cut = False
     console.print(Text(safe(title), style="bold"))
     first = group.items[0]
     for item in group.items:
@@ -35,19 +44,22 @@ def print_group(group: Group, answers: Mapping[str, Sequence[Mapping[str, Any]]]
             continue
         for n, (said, times) in enumerate(_distinct(answers[item.id])):
             role = item.role if n == 0 else ""
-            console.print(Text.assemble("  ", (f"{role:<11}", "dim"), _said(item, said, times)))
+            answer, was_cut = _said(item, said, times, longest)
+            cut |= was_cut
+            console.print(Text.assemble("  ", (f"{role:<11}", "dim"), answer))
         for name, text in item.fields.items():
             before = first.fields.get(name, "") if item.role == "variant" else text
-            if item.role == "variant" and before == text:
+            if item is not first and item.role == "variant" and before == text:
                 continue
-            console.print(
-                Text.assemble(
-                    "    ", (f"{name}: ", "dim"), _marked(before, text, plain=console.color_system is None)
-                )
-            )
+            marked, was_cut = _marked(before, text, plain=console.color_system is None, longest=longest)
+            cut |= was_cut
+            console.print(Text.assemble("    ", (f"{name}: ", "dim"), marked))
     console.print()
+    return cut
 
 
+LONGEST = 400  # characters of a text, before it is cut
+BESIDE = 12  # words on each side of what differs in a text that is cut
 _EXPECTED = {
     "same": "the same answer",
     "different": "another answer",
@@ -64,11 +76,15 @@ def _distinct(answers: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, A
     return [(same[0], len(same)) for same in found.values()]
 
 
-def _said(item: Item, said: Mapping[str, Any], times: int) -> Text:
+def _said(item: Item, said: Mapping[str, Any], times: int, longest: int | None) -> tuple[Text, bool]:
     from rich.text import Text
 
     label, gold, probs = said.get("label"), said.get("gold"), said.get("probs")
-    shown = safe(str(label)) if label is not None else str(said.get("status", "not asked")).replace("_", " ")
+    shown = str(said.get("status", "not asked")).replace("_", " ")
+    was_cut = False
+    if label is not None:
+        was_cut = longest is not None and len(str(label)) > longest
+        shown = safe(shortened(str(label), longest) if was_cut and longest else str(label))
     if label is None and (said.get("said") or "").strip():  # what could not be read
         shown += f": {safe(shortened(said['said']))}"
     if label is not None and probs and label in item.choices:
@@ -79,24 +95,54 @@ def _said(item: Item, said: Mapping[str, Any], times: int) -> Text:
     right = None if not gold or label is None else label in gold if judged is None else judged == 1
     text = Text(shown, style={True: "green", False: "red", None: "yellow"}[right])
     if gold and right is not True:
-        text.append(f"  right: {safe(' or '.join(gold))}", style="dim")
-    return text
+        known = " or ".join(gold)
+        was_cut |= longest is not None and len(known) > longest
+        text.append(f"  right: {safe(shortened(known, longest) if longest else known)}", style="dim")
+    return text, was_cut
 
 
-def _marked(before: str, after: str, plain: bool) -> Text:
+def _marked(before: str, after: str, plain: bool, longest: int | None) -> tuple[Text, bool]:
     """`after` with the words that `before` does not have in that place underlined, or *starred* without colour."""
     from rich.text import Text
 
     old, new = re.findall(r"\S+", safe(before)), re.findall(r"\S+", safe(after))
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    parts = [(new[start:end], operation != "equal") for operation, _, _, start, end in codes if end > start]
+    was_cut = longest is not None and sum(len(word) + 1 for words, _ in parts for word in words) > longest
+    if was_cut and longest is not None:
+        parts = _around(parts, longest)
     text = Text()
-    for operation, _, _, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        words = " ".join(new[start:end])
-        if not words:
-            continue
-        if operation == "equal":
-            text.append(words)
-        else:
-            text.append(f"*{words}*" if plain else words, style="bold underline")
+    for words, differs in parts:
+        joined = " ".join(words)
+        text.append(f"*{joined}*" if plain and differs else joined, style="bold underline" if differs else "")
         text.append(" ")
     text.rstrip()
-    return text
+    return text, was_cut
+
+
+def _around(parts: Sequence[tuple[list[str], bool]], longest: int) -> list[tuple[list[str], bool]]:
+    """The words that differ with some words on each side, … for the rest; the beginning where nothing differs."""
+    room, kept = longest, []
+    for place, (words, differs) in enumerate(parts):
+        if not differs:
+            first = words[:BESIDE] if place else [] if len(parts) > 1 else words
+            last = words[-BESIDE:] if place + 1 < len(parts) else []
+            words = words if len(words) <= 2 * BESIDE else [*first, "…", *last] if len(parts) > 1 else words
+        fitting = _fitting(words, room)
+        room -= sum(len(word) + 1 for word in fitting)
+        kept.append((fitting, differs))
+        if len(fitting) < len(words):
+            kept.append((["…"], False))
+            break
+    return kept
+
+
+def _fitting(words: Sequence[str], room: int) -> list[str]:
+    """As many words as there is room for; of a single long one its beginning."""
+    kept: list[str] = []
+    for word in words:
+        if len(word) + 1 > room:
+            return kept or [word[: max(room, 1)]]
+        kept.append(word)
+        room -= len(word) + 1
+    return kept

@@ -13,6 +13,7 @@ import polars as pl
 
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.score import partition
+from unwaver.reports.ranking import Ranked, ranked
 from unwaver.result import Result
 from unwaver.state import CutMode
 from unwaver.types import Group
@@ -26,11 +27,18 @@ class Source:
     frame: pl.DataFrame
     result: Result
     groups: Mapping[str, Group]
+    files: tuple[str, ...] = ()  # of a table or logs
+    is_private: bool = False  # texts were taken out: unwaver.reports.private
 
     @cached_property
     def blocks(self) -> list[tuple[Block, pl.DataFrame]]:
         """Each block with its rows, without those of a full test set."""
         return [(block_of(part), part.filter(pl.col("role") != "test")) for part in partition(self.frame)]
+
+    @cached_property
+    def ranked(self) -> list[Ranked]:
+        """Of each block, how bad its groups are."""
+        return [ranked(block) for block, _ in self.blocks]
 
 
 def read_sources(paths: Sequence[Path], *, cut: CutMode | None = None, **log_options: Any) -> list[Source]:
@@ -71,11 +79,12 @@ def _of_folder(place: Path, cut: CutMode | None) -> Source:
 def _of_logs(paths: Sequence[Path], log_options: Mapping[str, Any], cut: CutMode | None) -> Source:
     from unwaver.engine.load import load
 
-    found = load(list(paths), cut=cut, **log_options)
+    found = load(list(paths), cut=cut, texts=True, **log_options)
     names = [str(path) for path in paths]
     result = found.scored()
     run = {**result.run, "command": ["unwaver", "score", *names]}
-    return source_of(", ".join(names), found.frame, replace(result, run=run), ())
+    read = source_of(", ".join(names), found.frame, replace(result, run=run), ())
+    return replace(read, files=tuple(names))
 
 
 def told_apart(sources: Sequence[Source]) -> list[Source]:

@@ -21,29 +21,18 @@ if TYPE_CHECKING:
 COLUMNS = 8  # of the short table, before the counts of what went wrong
 # columns of words
 LEFT = (
-    "relation",
-    "metric",
-    "model",
-    "agreement",
-    "part",
-    "side",
-    "id",
-    "flags",
-    "bar",
-    "verdict",
-    "is",
-    "text",
-    "word",
-    "label",
-)
+    "relation", "metric", "model", "agreement", "part", "side", "id", "flags", "bar", "verdict", "is", "text",
+    "word", "label", "family", "worst",
+)  # fmt: skip
+MOST_LINES = 18  # of a result, before they are shortened
 MOST_TITLES = 4  # of metrics beside the leading ones, in the legend
 _TITLES = {"cut_read": "cut, read", "base_accuracy": "base acc.", "base_f1": "base F1"}
 ARROW = {"low": " ↓", "high": " ↑", "": ""}
 
 
-def rows(result: Result) -> list[list[str]]:
+def rows(result: Result, scores: Sequence[Score] | None = None) -> list[list[str]]:
     """The short table, header first: one line for each suite/task/kind and model, numbers in percent."""
-    scores = shown_scores(result)
+    scores = shown_scores(result) if scores is None else scores
     wide = _optional_columns(scores)
     header = ["relation", "metric", "%", "95 % interval", "chance", "acc.", "groups", "n/a"]
     body = [_row(s, result) + [count_cell(s, c) for c in wide] for s in scores]
@@ -104,15 +93,21 @@ def chance_of(result: Result, s: Score) -> float | None:
     return context.value(meaning.chance) if isinstance(meaning.chance, str) else meaning.chance(context)
 
 
-def print_result(result: Result, console: Console) -> None:
-    """One table for each suite and model, then what a reader must know."""
+def print_result(result: Result, console: Console, *, full: bool = True) -> None:
+    """One table for each suite and model, then what a reader must know. Of many lines, unless `full`, the leading
+    ones, or a line for each family of relations."""
     from rich.text import Text
 
-    for title, part in tables(result):
+    parts, short = [(title, rows(part)) for title, part in tables(result)], ""
+    if not full and sum(len(lines) - 1 for _, lines in parts) > MOST_LINES:
+        from unwaver.reports.families import shortened
+
+        parts, short = shortened(result)
+    for title, lines in parts:
         console.print(Text(safe(title), style="bold"))
-        for table in _fitting(rows(part), console):
+        for table in _fitting(lines, console):
             console.print(table, crop=False)
-    for line in remarks(result):
+    for line in (*([short] if short else ()), *remarks(result)):
         console.print(Text(safe(line), style="yellow"))
 
 
@@ -128,34 +123,24 @@ def tables(result: Result) -> Iterator[tuple[str, Result]]:
         yield f"{suite} · {model} ({method})", Result(scores, result.run, result.folder)
 
 
-def _fitting(lines: Sequence[Sequence[str]], console: Console) -> Iterator[Table]:
-    """One table; where the terminal is too narrow, a second one for the counts of what went wrong."""
-    parts: list[Sequence[Sequence[str]]] = [lines]
-    if len(lines[0]) > COLUMNS and _width(_table(lines, tight=True), console) > console.width:
-        counts = list(dict.fromkeys((line[0], *line[COLUMNS:]) for line in lines))
-        if len({line[0] for line in counts}) < len(counts):  # the metrics of a relation mostly share them
-            counts = [(*line[:2], *line[COLUMNS:]) for line in lines]
-        parts = [[line[:COLUMNS] for line in lines], counts]
-    return (_fitted(part, console) for part in parts)
+def _fitting(lines: Sequence[Sequence[str]], console: Console) -> list[Table]:
+    """One table, with less space between columns where that makes it fit, else as `reports.narrow` has it."""
+    for tight in (False, True):
+        table = table_of(lines, tight=tight)
+        if width_of(table, console) <= console.width:
+            return [table]
+    from unwaver.reports.narrow import fitting
+
+    return fitting(lines, console)
 
 
-def _fitted(lines: Sequence[Sequence[str]], console: Console) -> Table:
-    """With less space between columns where that makes it fit; else rather a line too long than a number cut."""
-    table = _table(lines)
-    if _width(table, console) > console.width:
-        table = _table(lines, tight=True)
-        natural = _width(table, console)
-        table.width = natural if natural > console.width else None
-    return table
-
-
-def _width(table: Table, console: Console) -> int:
+def width_of(table: Table, console: Console) -> int:
     from rich.measure import Measurement
 
     return Measurement.get(console, console.options.update(max_width=10_000), table).maximum
 
 
-def _table(lines: Sequence[Sequence[str]], *, tight: bool = False) -> Table:
+def table_of(lines: Sequence[Sequence[str]], *, tight: bool = False) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -173,7 +158,9 @@ def _table(lines: Sequence[Sequence[str]], *, tight: bool = False) -> Table:
 
 def print_rows(lines: Sequence[Sequence[str]], console: Console) -> None:
     """Any table, header first."""
-    console.print(_fitted([[safe(cell) for cell in line] for line in lines], console), crop=False)
+    from unwaver.reports.narrow import fitted
+
+    console.print(fitted([[safe(cell) for cell in line] for line in lines], console), crop=False)
 
 
 def legend(result: Result) -> list[str]:

@@ -6,34 +6,22 @@ where these are too small to conclude anything, and never calls a constant predi
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from unwaver.meaning import Phrase, context_of, leading_meaning, meaning_of
 from unwaver.metrics.missing import in_words
-from unwaver.reports.kinds import kind_in_words
+from unwaver.reports.kinds import ORDER, TASKS, WORDS, Level
 from unwaver.reports.terminal import chance_of
 from unwaver.reports.terminal import percent as number
 from unwaver.result import Result
 from unwaver.state import MISSING
 from unwaver.types import Score
 
-Level = Literal["bad", "fair", "good", "unsure", "constant", "none"]
-
 # where a word begins; docs/report.md names these numbers
 BAD, GOOD, WIDE = 0.10, 0.05, 0.30
+MOST_VERDICTS, MOST_OF_SEVERAL = 6, 3  # of the one model, or each of several, before the rest is folded away
 ACCURATE = 0.70  # from here on accuracy looks fine by itself
-ORDER: tuple[Level, ...] = ("bad", "constant", "fair", "unsure", "good", "none")
-WORDS: dict[Level, str] = {
-    "bad": "inconsistent",
-    "fair": "not quite consistent",
-    "good": "consistent",
-    "unsure": "too few to tell",
-    "constant": "always one answer",
-    "none": "not measured",
-}
 
 
 @dataclass(frozen=True)
@@ -51,45 +39,40 @@ class Verdict:
 
 def verdicts(result: Result) -> list[Verdict]:
     """One for each suite/task/kind and model, worst first; a constant predictor is told once a task."""
-    found: list[Verdict] = []
-    always: dict[tuple[str, ...], list[Verdict]] = {}
-    for s in result.leading():
-        if _is_average(s):
-            continue
-        own = verdict(s, result)
-        if own.level == "constant" and "constant" in s.flags:
-            always.setdefault((s.model, s.method, s.suite, s.task), []).append(own)
-        else:
-            found.append(own)
-    found = _told_apart(found, result) + [_always_one_answer(own) for own in always.values()]
+    found = [verdict(s, result) for s in result.leading() if not _is_average(s)]
+    keys = [sentence(v, result) for v in found]
+    if len(set(keys)) < len(keys) or any(v.level == "constant" for v in found):
+        from unwaver.reports.alike import told_apart
+
+        found = told_apart(found, result)
+    return by_level(found)
+
+
+def by_level(found: Sequence[Verdict]) -> list[Verdict]:
+    """Worst first."""
     return sorted(found, key=lambda v: (ORDER.index(v.level), -(v.rate or 0)))
 
 
-def _told_apart(found: Sequence[Verdict], result: Result) -> list[Verdict]:
-    """With the kind of change where one sentence would stand for several: "question, reworded"."""
-
-    def sentence(v: Verdict) -> tuple[str, ...]:
-        s = v.score
-        return s.model, s.method, s.suite, s.task, str(_declared(s, result))
-
-    alike = Counter(map(sentence, found))
-    words = Counter((sentence(v), kind_in_words(v.score.kind)) for v in found)
-    told = []
-    for v in found:
-        of, kind = sentence(v), v.score.kind
-        if alike[of] > 1:
-            said = kind_in_words(kind) if words[of, kind_in_words(kind)] == 1 else kind
-            v = replace(v, subject=f"{v.subject}, {said}")
-        told.append(v)
-    return told
+def sentence(v: Verdict, result: Result) -> tuple[str, ...]:
+    """What tells a verdict from others, but for the kind of change."""
+    s = v.score
+    return s.model, s.method, s.suite, s.task, str(_declared(s, result))
 
 
-def _always_one_answer(found: Sequence[Verdict]) -> Verdict:
-    said = (
-        "it gives one and the same answer to everything: where that looks consistent, it is not by understanding"
-    )
-    basis = ", ".join(f"{v.score.kind} {number(v.rate)}\u00a0%" for v in found)
-    return Verdict("constant", found[0].subject, said, f"inconsistent: {basis}", found[0].score, None, len(found))
+def lines(result: Result, full: bool = False) -> list[tuple[str, str]]:
+    """The verdict for a terminal, the words of the report: a headline for each model (("", "3 relations were
+    measured: …")), then a word and a sentence for each relation. Remarks tell of models with one answer only."""
+    found, said = verdicts(result), []
+    models = list(dict.fromkeys(v.score.model for v in found))
+    most = len(found) if full else MOST_VERDICTS if len(models) == 1 else MOST_OF_SEVERAL
+    for model in models:
+        own = [v for v in found if v.score.model == model]
+        said.append(("", headline(own) if len(models) == 1 else f"{model} – {headline(own)}"))
+        told = [v for v in own if v.level not in ("constant", "none")]
+        said += [(WORDS[v.level], f"{v.subject}: {v.said}.") for v in told[:most]]
+        if len(told) > most:
+            said.append(("", f"and {len(told) - most} more: --full shows them"))
+    return said
 
 
 def _is_average(s: Score) -> bool:
@@ -97,17 +80,17 @@ def _is_average(s: Score) -> bool:
 
 
 def verdict(s: Score, result: Result) -> Verdict:
-    s = _sentence_of(s, result)
-    rate, low, high = _rates(s)
+    s = about(s, result)
+    rate, low, high = rates(s)
     level = _level(s, rate, low, high)
-    subject = _task_name(s.task)
+    subject = TASKS.get(s.task, s.task)
     if rate is None:
         return Verdict("none", subject, _unmeasured(s), "", s, None)
     said = f"{_share_phrase(rate, s, result)}{_remark(s, result, level, rate, low, high)}"
     return Verdict(level, subject, said, _basis(s, rate, low, high), s, rate)
 
 
-def _sentence_of(s: Score, result: Result) -> Score:
+def about(s: Score, result: Result) -> Score:
     """The score that the sentence is about, where the metric names others for it: a sentence about pairs of
     paraphrases must not count one paired with itself, as P_C does."""
     meaning = meaning_of(s.metric)
@@ -118,7 +101,7 @@ def _sentence_of(s: Score, result: Result) -> Score:
     return next((form for form in forms if form is not None and form.value is not None), s)
 
 
-def _rates(s: Score) -> tuple[float | None, float | None, float | None]:
+def rates(s: Score) -> tuple[float | None, float | None, float | None]:
     """The share of what is wrong, whichever way the number points."""
     if s.better != "high":
         return s.value, s.low, s.high
@@ -136,18 +119,9 @@ def _level(s: Score, rate: float | None, low: float | None, high: float | None) 
         return "bad"
     if high is not None and high <= GOOD:
         return "good"
-    if low is None or high is None or high - low > WIDE:
+    if low is None or high is None or high - low > WIDE or rate == 0:
         return "unsure"
     return "fair"
-
-
-def _task_name(task: str) -> str:
-    known = {
-        "boolq": "BoolQ", "snli": "SNLI", "rte": "RTE", "mrpc": "MRPC", "wic": "WiC", "sst2": "SST-2",
-        "ag_news": "AG News", "mnli": "MNLI", "qnli": "QNLI", "qqp": "QQP", "kornli": "KorNLI",
-        "klue_nli": "KLUE-NLI", "klue_sts": "KLUE-STS", "own": "Your data",
-    }  # fmt: skip
-    return known.get(task, task)
 
 
 def one_in(rate: float) -> tuple[int, int]:
@@ -181,18 +155,19 @@ def _declared(s: Score, result: Result) -> Phrase | str:
     if meaning is None or meaning.verdict is None:
         title = s.metric if meaning is None else meaning.heading
         return f"{title.replace('{', '{{').replace('}', '}}')} is {{value}}\u00a0%"
-    return meaning.verdict(s) if callable(meaning.verdict) else meaning.verdict
+    said = meaning.verdict
+    if isinstance(said, Mapping):
+        said = said.get(s.kind.partition("_")[0], said[""])
+    return said(s) if callable(said) else said
 
 
 def _remark(s: Score, result: Result, level: Level, rate: float, low: float | None, high: float | None) -> str:
     """What must be said with it, the most important thing only."""
-    if "identical" in s.flags:
-        return " – but no answer ever depends on the wording, right or wrong: it may never have reached the model"
-    if s.counted and s.unreadable > 0.05 * s.groups:
-        return f" – {s.unreadable:,} of {s.groups:,} groups hold an answer that cannot be read"
-    if s.counted and s.cut + s.refused > 0.05 * s.groups:
-        why = in_words({"cut": s.cut, "refused": s.refused})
-        return f" – {s.cut + s.refused:,} of {s.groups:,} groups are left out ({why})"
+    if s.flags or s.unreadable or s.cut or s.refused:
+        from unwaver.reports.alike import why_not
+
+        if found := why_not(s):
+            return found
     if level == "unsure":
         if low is None or high is None:
             return f" – too few ({s.counted:,}) to conclude anything"

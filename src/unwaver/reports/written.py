@@ -103,14 +103,28 @@ def write_page(sources: Sequence[Source], path: Path, track: Track = untracked) 
     return path
 
 
-def write_page_of_run(place: Path, outcome: Outcome, track: Track = untracked) -> Path:
+def write_page_of_run(
+    place: Path, outcome: Outcome, track: Track = untracked, without_texts: bool = False
+) -> Path:
     """The page of a run that has just ended, in its folder, from what the run has in memory."""
     from unwaver.outputs import check_output
     from unwaver.reports.source import source_of
 
     check_output(place / REPORT, "html", option="the report")
     source = source_of(str(place), outcome.frame, outcome.result, outcome.groups)
+    if without_texts:
+        from unwaver.reports import private
+
+        source = private.without_texts(source)
     return write_page([source], place / REPORT, track)
+
+
+def is_without_texts(path: Path) -> bool:
+    """Whether this page was written --without-texts."""
+    from unwaver.reports.markup import WITHOUT_TEXTS
+
+    with path.open(encoding="utf-8") as file:
+        return WITHOUT_TEXTS in file.read(4000)
 
 
 def _place(sources: Sequence[Source]) -> Path:

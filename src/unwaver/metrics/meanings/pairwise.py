@@ -22,10 +22,13 @@ from unwaver.types import Figure, Score
 def figures(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
     del scores
     for block in blocks:
-        columns, _ = by_pair(block)
+        columns, same = different(by_pair(block)[0])
         if len(columns) > 1:
             title = charts.label(f"{block.task}/{block.kind} · {block.model}", 60)
             says = "Spearman's ρ over pairs of answers to distinct wordings. Accuracy of a pair: the mean of both."
+            says += "".join(
+                f" {one.capitalize()} gives the same values as {other}." for one, other in same.items()
+            )
             spec = correlations(columns)
             named = f"Cons_{next(iter(notions(block)))}"
             yield Figure("Do the notions of agreement agree?", title, says, named, spec)
@@ -47,6 +50,22 @@ def by_pair(block: Block) -> tuple[dict[str, Floats], Codes]:
         values["accuracy"] = (block.right[every // rows] + block.right[every % rows]) / 2
     varied = {name: v for name, v in values.items() if len(np.unique(v[~np.isnan(v)])) > 1}
     return varied, block.group[every // rows]
+
+
+def different(columns: dict[str, Floats]) -> tuple[dict[str, Floats], dict[str, str]]:
+    """Columns that differ from those before them, and of the others which one they equal: a matrix of two
+    agreements that are the same says nothing."""
+    kept: dict[str, Floats] = {}
+    same: dict[str, str] = {}
+    for name, values in columns.items():
+        equal = next(
+            (other for other, known in kept.items() if np.array_equal(values, known, equal_nan=True)), None
+        )
+        if equal is None:
+            kept[name] = values
+        else:
+            same[name] = equal
+    return kept, same
 
 
 def correlations(columns: dict[str, Floats]) -> dict[str, object]:

@@ -26,12 +26,12 @@ _BY_KIND = {
         "lose the answer that both parts had",
     ),
     "surface": Phrase("change of mere form", "changes of mere form", "changes the answer", "change the answer"),
+    "": Phrase("group", "groups", "breaks its relation", "break their relation"),
 }
-_OTHER = Phrase("group", "groups", "breaks its relation", "break their relation")
 
 
 def phrase_of(s: Score) -> Phrase:
-    return _BY_KIND.get(s.kind.partition("_")[0], _OTHER)
+    return _BY_KIND.get(s.kind.partition("_")[0], _BY_KIND[""])
 
 
 MEANINGS = (
@@ -55,7 +55,7 @@ MEANINGS = (
         without_gold=("accuracy", "tau_conditioned", "transitive and additive tau"),
         remark=without_unreadable,
         figures=figures,
-        verdict=phrase_of,
+        verdict=_BY_KIND,
     ),
     Meaning(
         "tau_conditioned",

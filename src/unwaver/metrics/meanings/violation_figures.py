@@ -62,7 +62,7 @@ def _by_relation(taus: Sequence[Score], scores: Sequence[Score]) -> Figure:
 
 
 def _against_accuracy(taus: Sequence[Score]) -> Iterator[Figure]:
-    """A model low on the right is accurate and all the same inconsistent."""
+    """A model high on the right is accurate and all the same inconsistent."""
     known = [s for s in taus if s.accuracy is not None]
     if len(known) < 3:
         return
@@ -70,18 +70,18 @@ def _against_accuracy(taus: Sequence[Score]) -> Iterator[Figure]:
     rows: list[dict[str, Any]] = [
         {
             "accuracy": s.accuracy,
-            "value": 1 - (s.value or 0),
+            "value": s.value,
             "colour": charts.label(s.model if several else s.kind.partition("_")[0], 30),
             "says": charts.label(
                 f"{s.model}, {s.task}/{s.kind}: right {charts.percent(s.accuracy or 0)}, "
-                f"consistent {charts.percent(1 - (s.value or 0))}",
+                f"inconsistent {charts.percent(s.value or 0)}",
                 200,
             ),
         }
         for s in known
     ]
     x = charts.accuracy_axis()
-    y = {"field": "value", "type": "quantitative", "axis": charts.share_axis("consistency, 1 − τ")}
+    y = {"field": "value", "type": "quantitative", "axis": charts.share_axis("inconsistency, τ")}
     points = {
         "mark": {"type": "point", "filled": True, "size": 80, "opacity": 0.9},
         "encoding": {"x": x, "y": {**y, "scale": {"domain": [0, 1]}}, **charts.colour(rows), **charts.SAYS},
@@ -92,7 +92,7 @@ def _against_accuracy(taus: Sequence[Score]) -> Iterator[Figure]:
         + " Accuracy does not tell how far answers hold."
     )
     title = "Accuracy against consistency"
-    yield Figure(title, f"{title}, by relation", says, "tau", charts.spec([points], rows))
+    yield Figure(title, "Accuracy against inconsistency, by relation", says, "tau", charts.spec([points], rows))
 
 
 def _flips(block: Block) -> Iterator[Figure]:

@@ -25,6 +25,13 @@
     return made;
   }
 
+  // a name goes on in another line where its parts meet, and not inside a word
+  function named(text) {
+    const parts = [];
+    for (const part of clean(text).split(/(?<=[/_.:=@])(?=[^/_.:=@\s])/)) parts.push(document.createElement("wbr"), part);
+    return parts.slice(1);
+  }
+
   function theme() {
     const button = byId("theme"), root = document.documentElement;
     const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -251,7 +258,7 @@
       const verdict = ["holds", "broken", "does not apply", "answers are missing"][state]
         + (state === BROKEN && data.case.sure[c] >= 0 ? ", the model was " + data.case.sure[c] + " % sure" : "");
       const parts = [
-        node("h3", "", data.texts[data.case.group[c]]),
+        node("h3", "", ...named(data.texts[data.case.group[c]])),
         node("p", "expects", "Expects " + EXPECTED[expect] + ": ", node("b", state === BROKEN ? "broken" : state === HELD ? "held" : "", verdict),
           " · " + modelName(data.case.model[c])),
       ];
