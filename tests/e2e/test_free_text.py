@@ -67,7 +67,7 @@ def test_hostile_outputs_of_an_unstable_server(unwaver: Any, tmp_path: Path) -> 
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", printed)
     judge_says = next(a for a in document["run"]["agreements"] if a["name"] == "judge")
     assert judge_says["own_pairs"] > 0
-    assert "says the same in both orders of" in " ".join(shown.stdout.split())
+    assert "gives the same verdict in both orders for" in " ".join(shown.stdout.split())
     again = unwaver("score", "run", "--json")
     assert json.loads(again.stdout)["scores"] == document["scores"]
 

@@ -64,7 +64,7 @@ def about_agreements(result: Result) -> list[str]:
         if told["name"] == "judge" and told["own_consistency"] is not None:
             low, high = told["own_interval"]
             lines.append(
-                f"{name} says the same in both orders of {percent(told['own_consistency'])} % "
+                f"{name} gives the same verdict in both orders for {percent(told['own_consistency'])} % "
                 f"[{percent(low)} – {percent(high)}] of {told['own_pairs']:,} pairs of answers"
             )
     for told in result.run.get("scorers", ()):

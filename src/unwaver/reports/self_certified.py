@@ -12,6 +12,6 @@ def lines(scores: Iterable[Score]) -> list[str]:
     about = dict.fromkeys(f"{s.suite}/{s.task}/{s.kind}" for s in scores if SELF_CERTIFIED in s.flags)
     return [
         f"{name}: self-certified: the model that wrote these variants also said that they mean the same. "
-        "No gate passes on them; name another judge (--judge) or have a person look (unwaver review)"
+        "No gate passes on them; name another judge (--judge) or have a person review them (unwaver review)"
         for name in about
     ]

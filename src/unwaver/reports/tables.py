@@ -76,7 +76,7 @@ def _by_task(sources: Sequence[Source]) -> Iterator[str]:
         }
         header = [f"{_latex_cell(kind)} ({', '.join(map(_latex_metric, metrics[kind]))})" for kind in kinds]
         rows = [[task, *(cells.get((task, kind), "") for kind in kinds)] for task in tasks]
-        yield f"% {_comment(' '.join(model))}: the main metric of each task and relation, in percent"
+        yield f"% {_comment(' '.join(model))}: the leading metric of each task and relation, in percent"
         yield _tabular("l" + "r" * len(kinds), [["task", *header], *[list(map(_latex_cell, row)) for row in rows]])
 
 

@@ -29,7 +29,7 @@ from unwaver.verdicts.placed_bars import EVERYWHERE, Given, PlacedBar, bars_for,
 
 ALPHA = 0.05
 FEWEST = 20  # units: an interval that is not exact decides nothing with fewer
-CERTIFY = "run again with --judge, or have a person look (unwaver review, then --review)"
+CERTIFY = "run again with --judge, or have a person review the variants (unwaver review, then --review)"
 ESTIMATED = ("bootstrap", "item bootstrap", "t")
 
 
