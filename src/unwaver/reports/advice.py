@@ -41,20 +41,20 @@ def _steps(path: str, result: Result, found: Sequence[Verdict]) -> Iterator[Step
     if broken and _compares_wording(result):
         again = ["unwaver", "run", "--from", str(Path(path) / "run.json")] if result.folder else []
         says = (
-            "Answers were compared by their wording: of those that differ, some may say the same. Let a judge or "
-            "an NLI model compare what they say; answers that are there are not asked for again."
+            "Answers were compared word by word, so some that differ may mean the same. Let a judge or an NLI "
+            "model compare their meaning; stored answers are not asked for again."
         )
         yield Step(says, _command(*again, "--agree", "judge=openai/NAME") if again else "")
     if any(SELF_CERTIFIED in s.flags for s in result.leading()):
-        says = "Have a person look at the paraphrases: only the model that wrote them has certified them."
+        says = "Have a person review the paraphrases: they are certified only by the model that wrote them."
         yield Step(says, _command("unwaver", "review", path, "--out", "sheet.tsv") if result.folder else "")
     if any(v.level == "constant" for v in mine):
-        yield Step("Check the prompt and the labels: a model that always gives one answer has not been measured.")
+        yield Step("Check the prompt and the labels: the model always gives the same answer.")
     if few := [v for v in mine if v.level == "unsure"]:
         counted = min(v.score.counted for v in few)
         yield Step(
-            f"Ask more questions: {ENOUGH} groups of a relation without a single break are needed to call it "
-            f"consistent; the smallest here has {counted:,}."
+            f"Ask more questions: {ENOUGH} groups of a relation are needed, all of them unbroken, to call it "
+            f"consistent; the smallest relation here has {counted:,}."
         )
     yield from _keep(path, result, mine)
 

@@ -43,9 +43,7 @@ def _by_kind(found: Sequence[Verdict], result: Result) -> list[Verdict]:
 
 
 def _always_one_answer(found: Sequence[Verdict]) -> Verdict:
-    said = (
-        "it gives one and the same answer to everything: where that looks consistent, it is not by understanding"
-    )
+    said = "it gives the same answer to everything, so consistency does not show understanding"
     basis = ", ".join(f"{v.score.kind} {percent(v.rate)}\u00a0%" for v in found)
     return Verdict("constant", found[0].subject, said, f"inconsistent: {basis}", found[0].score, None, len(found))
 
@@ -53,7 +51,7 @@ def _always_one_answer(found: Sequence[Verdict]) -> Verdict:
 def why_not(s: Score) -> str:
     """What keeps a number from being taken as it is: answers that ignore the wording, or are not there."""
     if "identical" in s.flags:
-        return " – but no answer ever depends on the wording, right or wrong: it may never have reached the model"
+        return " – but no answer depends on the wording, not even a wrong one: it may never have reached the model"
     if s.counted and s.unreadable > 0.05 * s.groups:
         return f" – {s.unreadable:,} of {s.groups:,} groups hold an answer that cannot be read"
     if s.counted and s.cut + s.refused > 0.05 * s.groups:

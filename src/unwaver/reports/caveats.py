@@ -40,7 +40,7 @@ def _about_constants(result: Result) -> list[str]:
         if "constant" in s.flags:
             constant.setdefault(s.model, {})[s.task] = None
     return [
-        f"{model} gives one and the same answer on all of {', '.join(tasks)}: consistent, but not by understanding"
+        f"{model} gives the same answer to every item of {', '.join(tasks)}: consistent, but without understanding"
         for model, tasks in constant.items()
     ]
 
@@ -102,7 +102,7 @@ def _about_seen(result: Result) -> list[str]:
         if "seen_in_training" in s.flags:
             apart.setdefault(s.model, []).append(f"{s.task}/{s.kind}")
     return [
-        f"{', '.join(names)}: groups with a text that {model} was trained on, scored apart (seen_in_training)"
+        f"{', '.join(names)}: groups with a text that {model} was trained on, scored separately (seen_in_training)"
         for model, names in apart.items()
     ]
 

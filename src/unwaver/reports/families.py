@@ -31,7 +31,7 @@ def shortened(result: Result) -> tuple[list[tuple[str, Lines]], str]:
         if sum(len(table) - 1 for _, table in families) < lines:
             return families, f"{lines:,} relations by family; --full shows every line"
     more = every - lines
-    return short, f"{more:,} more numbers beside these; --full shows every line" if more else ""
+    return short, f"{more:,} more numbers; --full shows every line" if more else ""
 
 
 def family_of(kind: str) -> str:

@@ -138,7 +138,7 @@ def _scores(sources: Sequence[Source], several: bool) -> Html:
             "A metric that counts what holds is shown as 1 − metric. " if any(s.better == "high" for _, s in rows)
             else "",
             [f"{line[:1].upper()}{line[1:]} " for line in chances(s.metric for _, s in rows) if by_chance],
-            "A number leads to how it was computed.", class_="note"),
+            "Click a number to see how it was computed.", class_="note"),
         tag("ul", [tag("li", cut(line, 500)) for line in notes], class_="remarks") if notes else "",
         tag("details", tag("summary", f"All {len(every):,} numbers, by the names of scores.json"),
             _all_scores(every), class_="all"),
@@ -233,7 +233,7 @@ def _figures(figures: Sequence[Figure], track: Track) -> Html:
         for name, drawn in families.items()
         if len(drawn) > MOST_FIGURES
     ]
-    parts = [_flow(first), *folded] if first else [tag("p", "There is too little here to draw.")]
+    parts = [_flow(first), *folded] if first else [tag("p", "There are too few data for a figure.")]
     return tag("section", tag("h2", "Figures"), parts, id="figures")
 
 
@@ -281,8 +281,8 @@ _EVERY_NUMBER = (
     "Every number is a mean (or the reduction named) over groups. A group to which it does not apply is left out "
     "and counted; an unreadable answer satisfies no relation; a group with an answer that failed, was refused or "
     "was cut is left out and counted. 95 % intervals: exact (Clopper and Pearson) "
-    "where every cluster has one group and every value is 0 or 1, else a bootstrap over clusters of groups that "
-    "share an original, or over the original items where groups are made of several. With few independent units "
+    "if every cluster has one group and every value is 0 or 1, else a bootstrap over clusters of groups that "
+    "share an original, or over the original items if groups are made of several. With few independent units "
     "it is a t interval, with fewer than five there is none."
 )
 

@@ -173,7 +173,7 @@ def legend(result: Result) -> list[str]:
     titles = ", ".join(m.heading for m in beside[:MOST_TITLES]) + " …" * (len(beside) > MOST_TITLES)
     return [
         *(f"{m.heading}: {m.summary[:1].lower()}{m.summary[1:]}." for m in leading),
-        *([f"Beside: {titles}"] if titles else []),
+        *([f"Also shown: {titles}"] if titles else []),
         *chances(m.name for m in leading),
         f"More: unwaver explain {leading[0].name}",
     ]
