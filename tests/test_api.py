@@ -148,7 +148,8 @@ def test_broken_groups_as_a_frame(results: Any) -> None:
     assert (first["role"], first["text"], first["answer"], first["right"]) == (
         "variant", "Would you call it 0?", "no", False,
     )  # fmt: skip
-    assert broken["broken"].to_list() == sorted(broken["broken"], reverse=True)
+    assert broken["agreement"].to_list() == sorted(broken["agreement"])
+    assert set(broken["state"]) == {"broken"}
 
 
 def test_the_worst_group_comes_first() -> None:
@@ -159,7 +160,7 @@ def test_the_worst_group_comes_first() -> None:
     ]
     found = unwaver.score(rows).broken()
     assert found["group"].unique(maintain_order=True).to_list() == ["whole", "half"]
-    assert found["broken"].unique(maintain_order=True).to_list() == [1.0, 0.5]
+    assert found["agreement"].unique(maintain_order=True).to_list() == [0.0, 0.5]
     with pytest.raises(UsageError, match="no answers"):
         unwaver.Result([]).broken()
 

@@ -224,17 +224,19 @@ def show(
     model: str = "",
     everything: bool = False,
     limit: int = 10,
+    full: bool = False,
     cut: CutMode | None = None,
     **options: Any,
 ) -> Shown:
     """The broken groups of a run, texts and answers side by side, the worst first: show("runs/first", limit=3).
 
     `run` is a run folder, a table or a log, or the result of unwaver.run or unwaver.score. `only` is a part of
-    suite/task/kind, `model` a part of a model's name; `everything` adds the groups that hold.
+    suite/task/kind, `model` a part of a model's name; `everything` adds the groups that hold, and `full` shows
+    long texts as a whole.
     """
     from unwaver.reports.shown_groups import shown
 
-    return shown(run, only=only, model=model, everything=everything, limit=limit, cut=cut, **options)
+    return shown(run, only=only, model=model, everything=everything, limit=limit, full=full, cut=cut, **options)
 
 
 def build(

@@ -14,8 +14,6 @@ from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UsageError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from unwaver.asking.failures import Reason
     from unwaver.engine.load import Loaded
     from unwaver.reports.listed import Listed
@@ -81,22 +79,25 @@ def command(
     FOLDER is a run folder, a table of answers, or a log of another tool. Words that differ from the original are
     underlined. Right answers are green, wrong answers red.
     """
+    from rich.console import Console as RichConsole
+
     from unwaver.asking.failures import as_records, from_records
     from unwaver.metrics import missing
     from unwaver.reports import notion
     from unwaver.reports.listed import listed
+    from unwaver.reports.shown_groups import about, of_models, print_listed
 
     outputs = {form: path for form, path in (("csv", csv_out), ("jsonl", jsonl_out)) if path is not None}
     _check_outputs(outputs, force, "--failed" if failed else "--unreadable" if unreadable else "", as_json)
     run = _loaded(folder, cut, options)
-    frames = _of_models(run.frames, model)
+    frames = of_models(run.frames, model)
     if failed and run.place is None:
         raise UsageError("--failed is for run folders", hint="leave it out: the failed calls of a log are counted")
     if failed:
         _show_failed(folder, _items_of(run.groups, only), model, limit, as_json)
         return
     reasons = [r for r in from_records(run.run.get("failures", [])) if r.role != "model" or model in r.model]
-    parts = [_about(frame, only) for frame in frames]
+    parts = [about(frame, only) for frame in frames]
     if unreadable_out is not None:
         from unwaver.cli.unreadable_answers import write
 
@@ -117,7 +118,7 @@ def command(
         print_json({"version": 1, **told})
         return
     if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
-        _print(found, known, limit, full)
+        print_listed(found, known, limit, full, RichConsole(highlight=False))
     lines = [*notion.lines_of_frames(parts), *missing.lines_of_frames(parts, run.run)]
     _print_remarks([*lines, *_why(reasons, folder)])
 
@@ -140,15 +141,6 @@ def _loaded(path: Path, cut: CutMode | None, options: dict[str, Any]) -> Loaded:
             raise
         load_run(path, cut=cut)  # says that it is no run
         raise
-
-
-def _of_models(frames: Sequence[pl.DataFrame], model: str) -> list[pl.DataFrame]:
-    """The answers of the models whose name holds this text."""
-    names = [str(frame["model"][0]) for frame in frames]
-    found = [frame for frame, name in zip(frames, names, strict=True) if model in name]
-    if not found:
-        raise UsageError(f"no model has {model!r} in its name", hint="in this run: " + ", ".join(names))
-    return found
 
 
 def _items_of(groups: Iterable[Group], only: str) -> set[str] | None:
@@ -190,18 +182,6 @@ def _why(reasons: Sequence[Reason], place: Path) -> list[str]:
 
     again = f"unwaver show {place} --failed lists the reasons. To retry, run the same command again."
     return [*in_words(reasons), again] if reasons else []
-
-
-def _about(frame: pl.DataFrame, only: str) -> pl.DataFrame:
-    """The rows of suites, tasks and kinds that begin with `only`."""
-    import polars as pl
-
-    name = pl.concat_str([pl.col("suite"), pl.col("task"), pl.col("kind")], separator="/")
-    part = frame.filter(name.str.starts_with(only))
-    if part.is_empty():
-        kinds = frame.select(name.unique()).to_series().sort().to_list()
-        raise UsageError(f"no suite/task/kind starts with {only!r}", hint="in this run: " + ", ".join(kinds))
-    return part
 
 
 def _as_json(found: Listed) -> dict[str, Any]:
@@ -246,28 +226,6 @@ def _write(found: Sequence[Listed], known: Mapping[str, Group], outputs: Mapping
 
 
 # --- what is printed ----------------------------------------------------------------------------------------
-
-
-def _print(found: Sequence[Listed], known: Mapping[str, Group], limit: int, full: bool) -> None:
-    from rich.console import Console
-
-    from unwaver.reports.listed import group_of
-    from unwaver.reports.side_by_side import LONGEST, print_group
-    from unwaver.text.shown import safe
-
-    console = Console(highlight=False)
-    several, cut = len({each.model for each in found}) > 1, False
-    for each in found[:limit]:
-        if several:
-            console.print(safe(each.model), style="dim", markup=False)
-        by_item: dict[str, list[Any]] = {}
-        for answer in each.answers:
-            by_item.setdefault(answer["item"], []).append(answer)
-        cut |= print_group(group_of(each, known), by_item, console, longest=None if full else LONGEST)
-    more = f" – the first {limit} are shown; --limit N shows more" if len(found) > limit else ""
-    console.print(f"{len(found):,} group{'' if len(found) == 1 else 's'}{more}", markup=False)
-    if cut:
-        console.print(f"Texts of more than {LONGEST} characters are cut; --full shows all of them", markup=False)
 
 
 def _print_remarks(remarks: Sequence[str]) -> None:

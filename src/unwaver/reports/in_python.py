@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,6 +10,7 @@ import polars as pl
 from unwaver import displayed
 from unwaver.console import captured
 from unwaver.frames import Frame
+from unwaver.reports.listed import Listed, listed, records
 from unwaver.reports.remarks import remarks
 from unwaver.reports.terminal import LEFT, print_result, rows, tables
 from unwaver.reports.verdict import Verdict, headline, verdicts
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from unwaver.types import Group
 
 MOST_VERDICTS = 5
+KEY = ["suite", "task", "kind", "model", "method", "group"]
 ANSWERS: dict[str, Any] = {
     "group": pl.String,
     "role": pl.String,
@@ -29,11 +31,13 @@ ANSWERS: dict[str, Any] = {
     "gold": pl.List(pl.String),
     "replicate": pl.Int64,
     "status": pl.String,
+    "state": pl.String,
+    "agreement": pl.Float64,
     "suite": pl.String,
     "task": pl.String,
     "kind": pl.String,
     "model": pl.String,
-    "broken": pl.Float64,
+    "method": pl.String,
 }
 
 
@@ -65,42 +69,32 @@ def _verdict(v: Verdict) -> tuple[str, str, str, str]:
 
 def broken_frame(frame: pl.DataFrame, groups: Iterable[Group]) -> Frame:
     """Every answer of each broken group, with its text, the worst group first."""
-    found = answers_frame(frame, groups)
-    return Frame(found.filter(pl.col("broken") > 0))
+    return answers_frame(listed([frame]), {group.id: group for group in groups})
 
 
-def answers_frame(frame: pl.DataFrame, groups: Iterable[Group]) -> Frame:
-    """Every answer with its text, and the share of its group that is `broken`, the worst group first."""
-    from unwaver.metrics.broken import worst_first
-
-    texts = {item.id: texts_of(item.fields) for group in groups for item in group.items}
-    keys = ["suite", "task", "kind", "model", "method", "group"]
-    worst = worst_first(frame).with_row_index("place")
-    found = frame.filter(pl.col("role") != "test").join(worst, on=keys, how="left", maintain_order="left")
-    found = found.sort("place", maintain_order=True, nulls_last=True)
-    rows = [_answer(row, texts) for row in found.iter_rows(named=True)]
-    return Frame(pl.DataFrame(rows, schema=ANSWERS))
+def answers_frame(found: Sequence[Listed], known: Mapping[str, Group]) -> Frame:
+    """One row for each answer of the groups, in their order; what `unwaver show --csv` writes."""
+    rows = [
+        {**record, **answer, "right": is_right(answer)}
+        for record in records(found, known)
+        for answer in record["answers"]
+    ]
+    data = [[row.get(name) for name in ANSWERS] for row in rows]
+    return Frame(pl.DataFrame(data, schema=ANSWERS, orient="row"))
 
 
-def texts_of(fields: Mapping[str, str]) -> str:
-    return " / ".join(fields.values())
-
-
-def _answer(row: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    label, gold, judged = row["label"], row["gold"], row["right"]
-    right = None if not gold or label is None else label in gold
-    own = {
-        "text": texts.get(row["item"]) or row.get("text") or row["item"],
-        "answer": label if label is not None else row.get("said"),
-        "right": right if judged is None else judged == 1,
-    }
-    return {name: own.get(name, row.get(name)) for name in ANSWERS}
+def is_right(answer: Mapping[str, Any]) -> bool | None:
+    """Whether an answer is right: as others have judged it, else by gold; None where nobody knows."""
+    judged, gold, said = answer["right"], answer["gold"], answer["answer"]
+    if judged is not None:
+        return bool(judged == 1)
+    return None if not gold or said is None or answer["status"] == "unreadable" else said in gold
 
 
 def broken_lines(found: pl.DataFrame, limit: int, width: int = 90) -> list[str]:
     """The first broken groups of `broken_frame`: texts and answers, cut."""
     lines: list[str] = []
-    parts = found.partition_by(["suite", "task", "kind", "model", "group"], maintain_order=True)
+    parts = found.partition_by(KEY, maintain_order=True)
     for part in parts[:limit]:
         lines.append(safe(f"{part['kind'][0]} · {part['group'][0]}"))
         for row in part.iter_rows(named=True):
