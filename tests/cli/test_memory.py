@@ -119,4 +119,6 @@ def test_the_deepest_room_says_it(module: str, doing: str) -> None:
     exec("def call(): work()", outer)
     with pytest.raises(MemoryError) as raised:
         outer["call"]()  # type: ignore[operator]
-    assert str(out_of_memory(raised.value)) == f"out of memory while {doing}"
+    found = out_of_memory(raised.value)
+    assert found is not None
+    assert found.summary == f"out of memory while {doing}"
