@@ -87,7 +87,7 @@ def test_what_could_be_a_hub_id(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
     """With one slash it may be on the hub; the hint has both ways of writing a path."""
     pytest.importorskip("torch")
     monkeypatch.setattr("unwaver.models.hf._hub_is_silent", lambda *_: "no network")
-    with pytest.raises(UnwaverError, match="models/x-that-is-not-there is no local folder") as e:
+    with pytest.raises(UnwaverError, match="models/x-that-is-not-there is not a local folder") as e:
         call("run", "sample", "--model", "hf/models/x-that-is-not-there")
     assert "hf/PATH, or hf//PATH for one that begins at /" in str(e.value.hint)
 

@@ -80,7 +80,7 @@ def test_bars_may_be_one_list(tmp_path: Path) -> None:
         ("[sources.a]\nlog = 'x'\nmodel = 'y'\n", '"model" is not known for a log', "known|mean"),
         ("alpha = 0.7\n[sources.a]\nfrom = 'x'\n", "alpha is 0.7", "0.05"),
         ("runs = 3\n[sources.a]\nfrom = 'x'\n", "expected a folder", "runs"),
-        ("[bars]\nb = ['tau<=0.1']\n[sources.a]\nfrom = 'x'\n", "about no source", "a"),
+        ("[bars]\nb = ['tau<=0.1']\n[sources.a]\nfrom = 'x'\n", "matches no source", "a"),
         ("[bars]\na = 3\n[sources.a]\nfrom = 'x'\n", "is not a list", "bars"),
         ("[sources.a\nfrom = 'x'\n", "no TOML", "source"),
     ],
