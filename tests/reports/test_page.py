@@ -205,6 +205,14 @@ def test_steps_have_commands(shop: Path) -> None:
     assert any(str(ENOUGH) in step.says for step in found)
 
 
+def test_labels_that_differ_need_no_judge() -> None:
+    """Free text that holds, beside labels that break, is no reason to compare answers in another way."""
+    result = unwaver.run("sample", "fake/keyword")
+    found = steps([("r", result)], verdicts(result))
+    assert any(verdict.level == "bad" for verdict in verdicts(result))
+    assert not [step for step in found if "--agree" in step.command or "compared by" in step.says]
+
+
 def test_nothing_broken_says_so() -> None:
     table = {"group": [0, 0, 1, 1], "kind": ["semantic"] * 4, "role": ["original", "variant"] * 2, "label": ["a", "a", "b", "b"]}  # fmt: skip
     written = page([Source("t", complete(table), unwaver.score(table), {})])

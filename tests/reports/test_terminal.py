@@ -67,6 +67,11 @@ def test_not_with_json(call: Call, tmp_path: Path) -> None:
     assert "were measured" not in out
 
 
+def test_texts_are_left_out_of_a_report_only(call: Call, tmp_path: Path) -> None:
+    run = ("run", "sample/snli/semantic", "--model", "fake/random", "--out", "r", "--without-texts")
+    assert "--without-texts has no effect" in call(*run, "--no-report")[2]
+
+
 def test_one_answer_to_everything_is_said_once(call: Call, tmp_path: Path) -> None:
     code, out, _ = call("run", "sample/snli", "--model", "fake/constant", "--out", "r", "--no-report")
     assert code == 0

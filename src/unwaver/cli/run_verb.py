@@ -79,6 +79,8 @@ def command(**options: Any) -> None:
     dry_run, from_file = options.pop("dry_run"), options.pop("from_file")
     with_report = not options.pop("no_report") and not as_json
     unreadable_out, without_texts = options.pop("unreadable_out"), options.pop("without_texts")
+    if without_texts and not with_report:
+        click.echo("--without-texts has no effect: this run writes no report", err=True)
     options["until"] = _only(options["until"], "--until")
     config, speak = _config(options, from_file), console(quiet or as_json)
     if dry_run:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unwaver.groups import SELF_CERTIFIED
+from unwaver.meaning import block_key
 from unwaver.metrics.agreed import WORDING
 from unwaver.metrics.meanings.pairwise import means_of
 from unwaver.reports.verdict import GOOD, Verdict
@@ -38,7 +39,7 @@ def _steps(path: str, result: Result, found: Sequence[Verdict]) -> Iterator[Step
     if broken:
         show = _command("unwaver", "show", path) if result.folder else ""
         yield Step("Read the broken groups, worst first.", show)
-    if broken and _compares_wording(result):
+    if _compares_wording(result, broken):
         again = ["unwaver", "run", "--from", str(Path(path) / "run.json")] if result.folder else []
         says = (
             "Answers were compared word by word, so some that differ may mean the same. Let a judge or an NLI "
@@ -65,10 +66,11 @@ def _lacking(result: Result) -> Iterator[Step]:
         yield Step(f"{groups} no complete answer. Run the same command again: it asks only for what is missing.")
 
 
-def _compares_wording(result: Result) -> bool:
-    """Whether the agreement that decides sees another wording as another answer."""
-    leading = [means[0].metric.removeprefix("Cons_") for block in result.blocks() if (means := means_of(block))]
-    return bool(leading) and set(leading) <= set(WORDING)
+def _compares_wording(result: Result, broken: Sequence[Verdict]) -> bool:
+    """Whether something is broken by an agreement that sees another wording as another answer."""
+    keys = {block_key(v.score) for v in broken}
+    blocks = [means for block in result.blocks() if block_key(block[0]) in keys and (means := means_of(block))]
+    return any(means[0].metric.removeprefix("Cons_") in WORDING for means in blocks)
 
 
 def _keep(path: str, result: Result, mine: Sequence[Verdict]) -> Iterator[Step]:

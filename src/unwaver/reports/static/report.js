@@ -313,6 +313,7 @@
       const text = node("div", "text");
       text.dir = "auto";
       if (other && other.text !== f.text && f.name !== "item") text.append(...marked(f.text, other.text, mark));
+      else if (f.name === "item") text.append(...named(f.text));
       else text.append(clean(f.text));
       return node("div", "field", node("i", "", f.name), text);
     }
