@@ -443,7 +443,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         ("bad_nowhere:f", ("there is no module bad_nowhere", "looked in")),
         ("bad_code", ("'bad_code' names no function", "python/module:function")),
         ("bad_code:bom", ("bad_code has no bom", "did you mean boom")),
-        ("bad_code:number", ("bad_code:number is no function but int", "python/module:function")),
+        ("bad_code:number", ("bad_code:number is not a function but int", "python/module:function")),
         ("bad_code:boom", ("bad_code:boom failed: RuntimeError: no luck", "raised in bad_code.py:4")),
         ("bad_code:leave", ("bad_code:leave failed: SystemExit: 5", "raised in bad_code.py:6")),
         ("bad_code:short", ("gave 1 results for 20 requests", "one result for each request, in their order")),

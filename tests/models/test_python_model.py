@@ -129,7 +129,7 @@ def test_the_place_of_an_exception_is_told(folder):
     [
         ("my_classifier", UsageError, "names no function"),
         ("my_classifier:fist", ModelError, "my_classifier has no fist"),
-        ("my_classifier:number", ModelError, "is no function but int"),
+        ("my_classifier:number", ModelError, "is not a function but int"),
         ("no_such_module_here:f", ModelError, "there is no module no_such_module_here"),
         ("syntax_error:f", ModelError, "syntax_error cannot be imported: SyntaxError"),
         ("needs_other:f", ModelError, "needs_other cannot be imported: No module named 'not_installed'"),

@@ -176,7 +176,7 @@ def open_model(
             raise ModelError(f"{module_name} has no {attribute}", hint=near(part, _public(function)))
         function = getattr(function, part)
     if not callable(function):
-        raise ModelError(f"{name} is no function but {type(function).__name__}", hint="python/module:function")
+        raise ModelError(f"{name} is not a function but {type(function).__name__}", hint="python/module:function")
     identity = _identity(name, module, function) if cache else ""
     each = takes_one(function) if per_item is None else per_item
     more: dict[str, Any] = {"concurrency": concurrency, "advice": "" if each is not None else BOTH_WAYS}
