@@ -1,7 +1,7 @@
 """What a check ends with: at most eight lines for someone who decides whether to ship.
 
 fail      1 of 3 bars missed: faq, reworded: drop(tau) <= 0.05: 0.0 % → 9.5 %, worse by [6.2 – 13.4] points, …
-measured  reworded 90.5 % [85.6 – 94.2], typing error 98.5 % [95.7 – 99.7]
+measured  inconsistent: reworded 9.5 % [5.8 – 14.4], typing error 1.5 % [0.3 – 4.3]
 broke     19 groups that held before: “How long does delivery take?” (reworded), …
 """
 
@@ -104,7 +104,7 @@ def _values(outcomes: Outcomes) -> Iterator[Line]:
         if any(SELF_CERTIFIED in s.flags for s in scores):
             shown += "; the paraphrases are certified only by the model that wrote them"
         told.append(f"{checked.source.name}: {shown}" if several else shown)
-    yield "measured", "; ".join(told)
+    yield "measured", f"inconsistent: {'; '.join(told)}"
 
 
 def _score(s: Score, result: Result) -> str:
@@ -112,10 +112,10 @@ def _score(s: Score, result: Result) -> str:
     about = f"{kind_in_words(s.kind)} ({s.model})" if len(models) > 1 else kind_in_words(s.kind)
     if s.value is None:
         return f"{about} not measured"
-    good, low, high = s.value, s.low, s.high
-    if s.better == "low":  # one scale: how much holds
-        good, low, high = 1 - good, None if high is None else 1 - high, None if s.low is None else 1 - s.low
-    return f"{about} {percent(good)} % [{interval(low, high)}]"
+    value, low, high = s.value, s.low, s.high
+    if s.better == "high":  # one scale, that of the bars and of the report: how much is inconsistent
+        value, low, high = 1 - value, None if high is None else 1 - high, None if s.low is None else 1 - s.low
+    return f"{about} {percent(value)} % [{interval(low, high)}]"
 
 
 def _changed(outcomes: Outcomes, with_texts: bool) -> Iterator[Line]:
