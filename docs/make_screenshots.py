@@ -45,6 +45,8 @@ def main(demo: Path, becel: Path) -> None:
             shown = context.new_page()
             shown.goto(files[run].resolve().as_uri())
             shown.wait_for_selector("html[data-ready]")
+            if run == "becel":
+                shown.evaluate("document.getElementById('broke').remove()")
             if section != "verdict":
                 shown.evaluate(
                     "name => document.getElementById(name).scrollIntoView({behavior: 'instant'})", section
