@@ -167,6 +167,7 @@ def test_names_go_on_where_their_parts_meet() -> None:
     assert name("question/surface_typo") == "question/<wbr>surface_<wbr>typo"
     assert name("a<b/c") == "a&lt;b/<wbr>c"
     assert name("http://h:1/v1") == "http://<wbr>h:<wbr>1/<wbr>v1"
+    assert name("2026-11-17T17:37:27Z, 0.5 s") == "2026-11-17T17:37:27Z, 0.5 s"
 
 
 def test_when_and_for_how_much() -> None:

@@ -2,7 +2,7 @@
 line for each family: all semantic ones together, all symmetric ones …
 
 The number of a family is the mean over its relations, which are about different tasks, so it has no interval; the
-worst of them is named with its own.
+worst of them is named with its own. Averages over sets are not relations: those over items have a line of their own.
 """
 
 from __future__ import annotations
@@ -43,13 +43,22 @@ def table_of_families(scores: Sequence[Score]) -> Lines:
     """Header first; families in order of appearance."""
     found: dict[tuple[str, str], list[Score]] = {}
     for s in scores:
-        found.setdefault((family_of(s.kind), s.metric), []).append(s)
+        if not s.task.startswith("average"):
+            found.setdefault((family_of(s.kind), s.metric), []).append(s)
     wide = [c for c in COUNTS if any(isinstance(n := getattr(s, c), int) and n for s in scores)]
     header = ["family", "metric", "rel.", "mean %", "worst", "%", "95 % interval", "groups", "n/a"]
     body = [
         [*_line(*key, of), *(f"{sum(getattr(s, c) for s in of):,}" for c in wide)] for key, of in found.items()
     ]
+    for s in scores:
+        if s.task.startswith("average") and not s.task.endswith(("_plain", "_published")):
+            counts = (f"{getattr(s, c):,}" for c in wide)
+            body.append([*_average(s), f"{s.counted:,}", f"{s.not_applicable:,}", *counts])
     return [header + [count_title(c) for c in wide], *body]
+
+
+def _average(s: Score) -> list[str]:
+    return [s.task, s.metric + ARROW[s.better], "–", "–", "–", percent(s.value), interval(s.low, s.high)]
 
 
 def _line(family: str, metric: str, scores: Sequence[Score]) -> list[str]:

@@ -10,7 +10,7 @@ from unwaver.text.shown import safe
 
 _LONG = 300
 WITHOUT_TEXTS = '<meta name="unwaver" content="without texts">'  # in the head of a page that has none
-_JOINTS = re.compile(r"(?<=[/_.:=@])(?=[^/_.:=@\s])")
+_JOINTS = re.compile(r"(?<=[/_.:=@])(?=[^/_.:=@\s])(?<!\d[.:](?=\d))")  # 0.5 and 17:30 are whole
 
 
 class Html(str):
