@@ -2,7 +2,8 @@
 line for each family: all semantic ones together, all symmetric ones …
 
 The number of a family is the mean over its relations, which are about different tasks, so it has no interval; the
-worst of them is named with its own. Averages over sets are not relations: those over items have a line of their own.
+worst of them is named with its own. Averages over sets are not relations: those over items have a line of their
+own.
 """
 
 from __future__ import annotations
