@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from unwaver import notebook
-from unwaver.displayed import escaped, notes, table
+from unwaver.reports import notebook
+from unwaver.text.displayed import notes, table
+from unwaver.text.shown import escaped
 
 DOCS = Path(__file__).parent.parent / "docs"
 PROGRESS = """
-from unwaver import notebook
+from unwaver.reports import notebook
 import unwaver
 notebook.PATIENCE = notebook.SELDOM = 0.0
 async def bot(prompt: str) -> str:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from unwaver.api import compare as compare
     from unwaver.api import report as report
     from unwaver.api import run as run
-    from unwaver.api import show as show
     from unwaver.bars import Bar as Bar
     from unwaver.config import Config as Config
     from unwaver.engine.load import score as score
     from unwaver.errors import UnwaverError as UnwaverError
     from unwaver.meaning import Meaning as Meaning
     from unwaver.meaning import Phrase as Phrase
+    from unwaver.reports.shown_groups import show as show
     from unwaver.result import Result as Result
     from unwaver.types import Answer as Answer
     from unwaver.types import Group as Group
@@ -61,7 +61,7 @@ _HOMES = {
     "report": "api",
     "run": "api",
     "score": "engine.load",
-    "show": "api",
+    "show": "reports.shown_groups",
 }
 
 __all__ = sorted([*_HOMES, "__version__"])

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from unwaver.engine.build_groups import Built
     from unwaver.project.checking import Outcomes
     from unwaver.reports.compared import Comparisons
-    from unwaver.reports.shown_groups import Shown
     from unwaver.reports.written import Form, Report
     from unwaver.result import Result
     from unwaver.state import CutMode
@@ -217,28 +216,6 @@ def _score(table: Any, cut: CutMode | None, options: Mapping[str, Any]) -> Resul
     return score(table, cut=cut, **options)
 
 
-def show(
-    run: Any,
-    *,
-    only: str = "",
-    model: str = "",
-    everything: bool = False,
-    limit: int = 10,
-    full: bool = False,
-    cut: CutMode | None = None,
-    **options: Any,
-) -> Shown:
-    """The broken groups of a run, texts and answers side by side, the worst first: show("runs/first", limit=3).
-
-    `run` is a run folder, a table or a log, or the result of unwaver.run or unwaver.score. `only` is a part of
-    suite/task/kind, `model` a part of a model's name; `everything` adds the groups that hold, and `full` shows
-    long texts as a whole.
-    """
-    from unwaver.reports.shown_groups import shown
-
-    return shown(run, only=only, model=model, everything=everything, limit=limit, full=full, cut=cut, **options)
-
-
 def build(
     variants: str | Sequence[str],
     source: Any,
@@ -307,7 +284,7 @@ def _console(progress: bool | None) -> Console:
     """A bar in a notebook, and where it is asked for; else silent."""
     if progress is False:
         return Console()
-    from unwaver.notebook import in_notebook, notebook_console
+    from unwaver.reports.notebook import in_notebook, notebook_console
 
     if in_notebook():
         return notebook_console()

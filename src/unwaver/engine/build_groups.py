@@ -127,7 +127,7 @@ def _ask(prepared: Prepared, store: Store) -> Asked:
     if prepared.config.max_cost is not None:
         check_costs(prepared)
     if "auto" in prepared.config.variants:
-        agree_to_cost(prepared, builds=True)
+        agree_to_cost(prepared)
     if prepared.writer and not store.rows("SELECT 1 FROM answers LIMIT 1"):
         reach(prepared)
     with claiming(store, prepared.console.say) as claims, ExitStack() as opened:

@@ -21,9 +21,8 @@ from unwaver.types import Model
 MOST = 1000  # requests
 
 
-def agree_to_cost(prepared: Prepared, *, builds: bool = False) -> None:
-    """Say what will be asked. Nothing is said where the run is finished: it asks nothing. What `builds` writes
-    variants alone, and asks nobody about them but judges."""
+def agree_to_cost(prepared: Prepared) -> None:
+    """Say what will be asked. Nothing is said where the run is finished: it asks nothing."""
     if _is_finished(prepared):
         return
     from unwaver.engine.forecast import forecast, parties
@@ -34,7 +33,7 @@ def agree_to_cost(prepared: Prepared, *, builds: bool = False) -> None:
     most = max(0, sum(entry["unique_requests"] for entry in entries) - done)
     paid = [(e, model) for e, model in zip(entries, models, strict=True) if is_paid(model, prepared.budget)]
     asked = max(0, sum(entry["unique_requests"] for entry, _ in paid) - done)
-    prepared.console.say(_in_words(prepared, entries, most, builds))
+    prepared.console.say(_in_words(prepared, entries, most))
     if asked <= MOST or prepared.config.yes:
         return
     names = ", ".join(dict.fromkeys(model.name for _, model in paid))
@@ -53,14 +52,14 @@ def is_paid(model: Model, budget: Budget) -> bool:
     return is_own_server(model) is False
 
 
-def _in_words(prepared: Prepared, entries: list[dict[str, Any]], most: int, builds: bool) -> str:
+def _in_words(prepared: Prepared, entries: list[dict[str, Any]], most: int) -> str:
     """ "10 questions, 30 groups to ask: about 170 requests, at most 290; cost at most 0.12." """
     from unwaver.engine.forecast import total
 
     questions = len({tuple(group.items[0].fields.values()) for group in prepared.groups})
-    what = "variants to write" if builds else f"{len(prepared.groups):,} groups to ask"
+    what = f"{len(prepared.groups):,} groups to ask" if prepared.panel.tested else "variants to write"
     line = f"{questions:,} question{'' if questions == 1 else 's'}, {what}: "
-    usual = min(most, _usual(prepared, 2 if builds else 3))
+    usual = min(most, _left(prepared))
     line += f"about {usual:,} requests, at most {most:,}" if usual < most else f"{most:,} requests"
     costs = total(entries)
     if costs["cost_expected"] is not None:
@@ -72,15 +71,15 @@ def _in_words(prepared: Prepared, entries: list[dict[str, Any]], most: int, buil
     return f"{line}."
 
 
-def _usual(prepared: Prepared, each: int) -> int:
-    """What is planned and not answered, and requests for `each` paraphrase: written, certified and, in a run,
-    asked."""
+def _left(prepared: Prepared) -> int:
+    """The usual requests (see unwaver.engine.usual), without those that are answered."""
     with stored(prepared) as store:
         plans = [respondent.plan.requests for respondent in prepared.panel.everyone]
         left = sum(len(plan) - (len(store.answered(plan)) if store else 0) for plan in plans)
         if prepared.writer is None:
             return left
         from unwaver.asking.paraphraser import request
+        from unwaver.engine.usual import per_variant
 
         key_of = key_maker(prepared.writer.model)
         for group in (g for g in prepared.groups if len(g.items) == 1):
@@ -89,7 +88,7 @@ def _usual(prepared: Prepared, each: int) -> int:
                 key_of(request(group, field, attempt, prepared.config, prepared.writer.model))
                 for attempt in range(wanted)
             ]
-            left += each * (wanted - (len(store.answered(keys)) if store else 0))
+            left += per_variant(prepared) * (wanted - (len(store.answered(keys)) if store else 0))
     return left
 
 

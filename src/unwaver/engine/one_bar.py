@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from unwaver.asking.panel import Respondent
 from unwaver.console import Progress
 from unwaver.engine.prepare import Prepared
+from unwaver.engine.usual import usual
 
 Counting = Callable[[Respondent, set[str]], Progress]
 
@@ -38,15 +39,3 @@ def one_bar(prepared: Prepared) -> Iterator[Counting]:
             return progress
 
         yield counting
-
-
-def usual(prepared: Prepared) -> int:
-    """The requests that are planned, and for each variant to be written one to the writer, one to each certifier
-    and one to each model."""
-    panel = prepared.panel
-    planned = sum(len(respondent.plan.requests) for respondent in panel.everyone)
-    if prepared.writer is None:
-        return planned
-    wanted = sum(group.keep or 1 for group in prepared.groups if len(group.items) == 1)
-    asked = len(panel.tested) * prepared.config.replicates
-    return planned + wanted * (1 + max(1, len(panel.certifiers)) + asked)

@@ -77,8 +77,8 @@ class Outcomes:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from unwaver import displayed
         from unwaver.project.said import lines
+        from unwaver.text import displayed
 
         (word, text), *rest = lines(self)
         level = {"pass": "good", "accepted": "good", "fail": "bad"}.get(word, "fair")

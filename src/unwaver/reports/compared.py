@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from unwaver import displayed
 from unwaver.console import captured
 from unwaver.reports.terminal import ARROW, LEFT, p_value, percent, print_rows
+from unwaver.text import displayed
 from unwaver.text.shown import safe
 from unwaver.verdicts.differing import heading
 from unwaver.verdicts.paired_runs import ComparedScore, Comparison, document, summary
@@ -82,11 +82,11 @@ class Comparisons(Sequence[Comparison]):
         parts = []
         for comparison in self.found:
             parts += [displayed.headline(_title(comparison), _level(comparison))]
-            parts += [displayed.soft(safe(line)) for line in heading(comparison.differs)]
+            parts += [displayed.soft(line) for line in heading(comparison.differs)]
             for rows in ([_NUMBERS, *map(_numbers, comparison.rows)], _counts(comparison.rows)):
                 parts.append(displayed.table(rows, LEFT))
             lines = [*_changed(comparison.rows, NAMED, IN_PYTHON), *comparison.remarks]
-            parts.append(displayed.notes([safe(line) for line in lines]))
+            parts.append(displayed.notes(list(lines)))
         return displayed.framed(*parts, displayed.soft(_about_p(self.found, self.alpha)))
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from unwaver import displayed
 from unwaver.console import captured
 from unwaver.frames import Frame
 from unwaver.reports.listed import Listed, listed, records
@@ -15,7 +14,8 @@ from unwaver.reports.remarks import remarks
 from unwaver.reports.terminal import LEFT, print_result, rows, tables
 from unwaver.reports.verdict import Verdict, headline, verdicts
 from unwaver.result import Result
-from unwaver.text.shown import safe
+from unwaver.text import displayed
+from unwaver.text.shown import cut, safe
 
 if TYPE_CHECKING:
     from unwaver.types import Group
@@ -53,18 +53,18 @@ def as_html(result: Result) -> str:
     if len(found) > MOST_VERDICTS:
         parts.append(displayed.soft(f"and {len(found) - MOST_VERDICTS} more"))
     for title, part in tables(result):
-        parts += [displayed.title(safe(title)), displayed.table(rows(part), LEFT)]
-    parts.append(displayed.notes([safe(line) for line in remarks(result)]))
+        parts += [displayed.title(title), displayed.table(rows(part), LEFT)]
+    parts.append(displayed.notes(list(remarks(result))))
     if stopped := (result.run.get("spent") or {}).get("stopped"):
-        parts.append(displayed.notes([safe(f"Stopped early: {stopped}.")]))
+        parts.append(displayed.notes([f"Stopped early: {stopped}."]))
     if result.folder is not None:
-        parts.append(displayed.soft(safe(f"Run folder: {result.folder}")))
+        parts.append(displayed.soft(f"Run folder: {result.folder}"))
     return displayed.framed(*parts)
 
 
 def _verdict(v: Verdict) -> tuple[str, str, str, str]:
     several = f" ({v.score.model})" if v.score.model else ""
-    return v.level, safe(f"{v.subject}{several}"), safe(v.said), safe(v.basis)
+    return v.level, f"{v.subject}{several}", v.said, v.basis
 
 
 def broken_frame(frame: pl.DataFrame, groups: Iterable[Group]) -> Frame:
@@ -106,5 +106,4 @@ def broken_lines(found: pl.DataFrame, limit: int, width: int = 90) -> list[str]:
 
 
 def _cut(text: str, width: int) -> str:
-    plain = " ".join(safe(text).split())
-    return plain if len(plain) <= width else f"{plain[: width - 1].rstrip()}…"
+    return cut(" ".join(safe(text).split()), width)

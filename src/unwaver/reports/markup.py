@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable
 
-from unwaver.text.shown import safe
+from unwaver.text.shown import cut as cut
+from unwaver.text.shown import escaped as escaped
 
-_LONG = 300
 WITHOUT_TEXTS = '<meta name="unwaver" content="without texts">'  # in the head of a page that has none
 _JOINTS = re.compile(r"(?<=[/_.:=@])(?=[^/_.:=@\s])(?<!\d[.:](?=\d))")  # 0.5 and 17:30 are whole
 
@@ -27,11 +26,6 @@ def tag(name: str, *children: object, **attributes: object) -> Html:
     return Html(f"<{name}{given}>{''.join(map(_child, children))}</{name}>")
 
 
-def escaped(text: str) -> str:
-    """No control characters, no turns of direction, no lone surrogates, nothing that HTML reads."""
-    return html.escape(safe(text).encode("utf-8", "replace").decode(), quote=True)
-
-
 def _child(child: object) -> str:
     if isinstance(child, Html):
         return child
@@ -42,10 +36,6 @@ def _child(child: object) -> str:
         if isinstance(child, Iterable)
         else ""
     )
-
-
-def cut(text: str, most: int = _LONG) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def name(text: str, most: int = 80) -> Html:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from unwaver import displayed
 from unwaver.console import captured
 from unwaver.errors import UsageError
 from unwaver.reports.in_python import answers_frame
 from unwaver.reports.listed import Listed, group_of, listed
 from unwaver.reports.side_by_side import LONGEST, print_group
 from unwaver.result import Result
-from unwaver.text.shown import percent, safe
+from unwaver.text import displayed
+from unwaver.text.shown import cut, percent, safe
 from unwaver.types import Group
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Shown:
 
     def _cut(self, text: str) -> str:
         shown = safe(text)
-        return shown if self.full or len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+        return shown if self.full else cut(shown, LONGEST)
 
 
 def _title(each: Listed) -> str:
@@ -112,7 +112,7 @@ def _last(found: int, limit: int, how: str) -> str:
     return f"{found:,} group{'' if found == 1 else 's'}{more}"
 
 
-def shown(
+def show(
     run: Any,
     *,
     only: str = "",
@@ -122,6 +122,12 @@ def shown(
     full: bool = False,
     **options: Any,
 ) -> Shown:
+    """The broken groups of a run, texts and answers side by side, the worst first: show("runs/first", limit=3).
+
+    `run` is a run folder, a table or a log, or the result of unwaver.run or unwaver.score. `only` is a part of
+    suite/task/kind, `model` a part of a model's name; `everything` adds the groups that hold, and `full` shows
+    long texts as a whole. Other options are those of unwaver.score.
+    """
     from unwaver.engine.load import load
 
     if limit < 1:

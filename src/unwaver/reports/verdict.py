@@ -42,7 +42,7 @@ def verdicts(result: Result) -> list[Verdict]:
     found = [verdict(s, result) for s in result.leading() if not _is_average(s)]
     keys = [sentence(v, result) for v in found]
     if len(set(keys)) < len(keys) or any(v.level == "constant" for v in found):
-        from unwaver.reports.alike import told_apart
+        from unwaver.reports.verdict_details import told_apart
 
         found = told_apart(found, result)
     return by_level(found)
@@ -164,7 +164,7 @@ def _declared(s: Score, result: Result) -> Phrase | str:
 def _remark(s: Score, result: Result, level: Level, rate: float, low: float | None, high: float | None) -> str:
     """What must be said with it, the most important thing only."""
     if s.flags or s.unreadable or s.cut or s.refused:
-        from unwaver.reports.alike import why_not
+        from unwaver.reports.verdict_details import why_not
 
         if found := why_not(s):
             return found

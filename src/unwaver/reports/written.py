@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from unwaver.console import Track, untracked
 from unwaver.errors import UsageError, near
 from unwaver.reports.source import Source
+from unwaver.text.shown import escaped
 
 if TYPE_CHECKING:
     from unwaver.engine.runs import Outcome
@@ -45,19 +46,17 @@ class Report(os.PathLike[str]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from unwaver.displayed import escaped, framed
+        from unwaver.text.displayed import framed
 
         if not self.paths:
-            return framed(f"<pre>{escaped(self.text)}</pre>")
+            return framed(f"<pre>{escaped(self.text or '')}</pre>")
         pictures = [path for path in self.paths if path.suffix in _SHOWN and path.is_file()][:MOST_PICTURES]
-        return framed(*(f"<p>{escaped(path)}</p>" for path in self.paths), *map(_picture, pictures))
+        return framed(*(f"<p>{escaped(str(path))}</p>" for path in self.paths), *map(_picture, pictures))
 
 
 def _picture(path: Path) -> str:
     """The picture itself, so that a notebook can be moved; one in a page of its own runs no script."""
     import base64
-
-    from unwaver.displayed import escaped
 
     data = base64.b64encode(path.read_bytes()).decode("ascii")
     white = "background: white; max-width: 100%"  # its text is dark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 
@@ -39,3 +40,13 @@ def safe_json(text: str) -> str:
 def safe(text: str) -> str:
     """Text that cannot steer a terminal and holds no secret: safe("a\\x1b[31mb") -> "a�[31mb"."""
     return _UNSAFE.sub("�", masked(text))
+
+
+def escaped(text: str) -> str:
+    """Safe text without anything that HTML reads, and without half characters: escaped("a < b") -> "a &lt; b"."""
+    return html.escape(safe(text).encode("utf-8", "replace").decode(), quote=True)
+
+
+def cut(text: str, most: int = 300) -> str:
+    """cut("a long text", 7) -> "a long…"."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

@@ -87,13 +87,13 @@ class GateOutcome:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from unwaver import displayed
+        from unwaver.text import displayed
 
         level = {"pass": "good", "fail": "bad", "undecided": "fair"}[self.verdict]
         left = ("relation", "model", "bar", "verdict")
-        parts = [displayed.headline(self.verdict, level), *(displayed.soft(safe(line)) for line in self.heading)]
-        parts += [displayed.table([[safe(cell) for cell in row] for row in self.rows()], left)]
-        parts += [displayed.notes([safe(line) for line in self.remarks()]), displayed.soft(self.note)]
+        parts = [displayed.headline(self.verdict, level), *(displayed.soft(line) for line in self.heading)]
+        parts += [displayed.table(self.rows(), left)]
+        parts += [displayed.notes(list(self.remarks())), displayed.soft(self.note)]
         return displayed.framed(*parts)
 
     def rows(self) -> list[list[str]]:

@@ -5,13 +5,12 @@ section(title="sample · fake/random", level="bad", lines=["…"], tables=[[["me
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterable, Sequence
+
+from unwaver.text.shown import escaped
 
 Rows = Sequence[Sequence[str]]
 MOST_NOTES = 6  # more are folded
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _COLOURS = {"bad": "#d64545", "fair": "#c98a1b", "unsure": "#7f8c9b", "good": "#2f9e62"}
 
 # no colour of text or background of its own: both themes have theirs
@@ -35,11 +34,6 @@ STYLE = """<style>
 .uw .uw-left { text-align: left; }
 .uw .uw-text { text-align: left; white-space: pre-wrap; overflow-wrap: anywhere; min-width: 10em; }
 </style>""".replace(".uw ", ".unwaver.unwaver.unwaver ")  # above the rules of notebooks for tables
-
-
-def escaped(text: object) -> str:
-    """Inert in a page: no markup, no control characters, no turned directions."""
-    return html.escape(_UNSAFE.sub("�", str(text)))
 
 
 def framed(*parts: str) -> str:

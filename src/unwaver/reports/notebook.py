@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from unwaver.console import Console
-from unwaver.displayed import escaped
+from unwaver.text.shown import escaped
 
 PATIENCE = 0.7  # seconds before anything is shown
 SELDOM = 0.25  # seconds between two updates
