@@ -1,4 +1,4 @@
-"""Fleiss' κ against statsmodels and plain Python; missing labels."""
+"""κ and α against statsmodels, the package krippendorff and plain Python; missing labels."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
 
-from unwaver.stats.raters import fleiss
+from unwaver.stats.raters import LEVELS, Level, cohen, fleiss, krippendorff, pairwise
 
 
 @pytest.mark.parametrize(("raters", "categories"), [(2, 2), (3, 2), (5, 4)])
@@ -82,3 +82,85 @@ def test_the_interval_covers() -> None:
 def test_the_interval_ends_at_one() -> None:
     ratings = np.array([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1], [1, 0, 0]], dtype=np.float64)
     assert fleiss(ratings, range(6)).kappa.high == 1.0
+
+
+# --- Cohen, Krippendorff ------------------------------------------------------------------------------------
+
+
+def noisy(raters: int, categories: int, seed: int, missing: float = 0.0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, categories, 80)
+    ratings = np.where(
+        rng.random((80, raters)) < 0.6, truth[:, None], rng.integers(0, categories, (80, raters))
+    ).astype(np.float64)
+    ratings[rng.random(ratings.shape) < missing] = np.nan
+    return ratings
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cohen_equals_statsmodels(seed: int) -> None:
+    ratings = noisy(2, 2 + seed, seed)
+    table = np.zeros((2 + seed, 2 + seed))
+    np.add.at(table, tuple(ratings.astype(int).T), 1)
+    found = cohen(ratings[:, 0], ratings[:, 1], range(80))
+    assert found.kappa.value == pytest.approx(cohens_kappa(table).kappa, rel=1e-9)
+    assert found.kappa.low < found.kappa.value < found.kappa.high  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("categories", [2, 5])
+def test_alpha_equals_the_package_krippendorff(level: Level, missing: float, categories: int) -> None:
+    package = pytest.importorskip("krippendorff", reason="pip install krippendorff")
+    ratings = noisy(4, categories, categories, missing) ** 2  # values that are not equally far apart
+    found = krippendorff(ratings, range(80), level)
+    assert found.kappa.value == pytest.approx(
+        package.alpha(reliability_data=ratings.T, level_of_measurement=level), rel=1e-9
+    )
+
+
+PUBLISHED = """\
+. . . . . 3 4 1 2 1 1 3 3 . 3
+1 . 2 1 3 3 4 3 . . . . . . .
+. . 2 1 3 4 4 . 2 1 1 3 3 . 4"""
+
+
+@pytest.mark.parametrize(("level", "value"), [("nominal", 0.691), ("ordinal", 0.807), ("interval", 0.811)])
+def test_alpha_of_the_published_example(level: Level, value: float) -> None:
+    """Three coders of 15 units, as printed in the literature on α."""
+    rows = [[np.nan if v == "." else float(v) for v in line.split()] for line in PUBLISHED.splitlines()]
+    found = krippendorff(np.array(rows).T, range(15), level)
+    assert found.kappa.value == pytest.approx(value, abs=5e-4)
+    assert (found.items, found.left_out) == (12, 3)
+
+
+def test_kappa_of_the_published_example() -> None:
+    """50 proposals, two readers: 20 yes of both, 15 no of both, 5 and 10 apart: κ 0.4."""
+    pairs = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
+    one, other = np.array(pairs, dtype=np.float64).T
+    assert cohen(one, other, range(50)).kappa.value == pytest.approx(0.4)
+
+
+def test_raters_who_always_agree_have_an_interval() -> None:
+    ratings = np.array([[1, 1], [0, 0]] * 10, dtype=np.float64)
+    for found in (
+        cohen(ratings[:, 0], ratings[:, 1], range(20)),
+        fleiss(ratings, range(20)),
+        krippendorff(ratings, range(20)),
+    ):
+        assert found.kappa.value == pytest.approx(1)
+        assert 0.5 < found.kappa.low < 0.9  # type: ignore[operator]
+        assert found.kappa.high == 1.0
+
+
+def test_two_by_two() -> None:
+    found = pairwise(noisy(3, 2, 1), range(80))
+    assert list(found) == [(0, 1), (0, 2), (1, 2)]
+    assert all(raters.raters == 2 for raters in found.values())
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_category_says_nothing(level: Level) -> None:
+    ratings = np.ones((8, 3))
+    assert krippendorff(ratings, range(8), level).kappa.value is None
+    assert cohen(ratings[:, 0], ratings[:, 1], range(8)).kappa.value is None
