@@ -111,7 +111,7 @@ def test_cohen_equals_statsmodels(seed: int) -> None:
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 @pytest.mark.parametrize("categories", [2, 5])
 def test_alpha_equals_the_package_krippendorff(level: Level, missing: float, categories: int) -> None:
-    package = pytest.importorskip("krippendorff", reason="pip install krippendorff")
+    package = pytest.importorskip("krippendorff", reason="pip install krippendorff: make venv")
     ratings = noisy(4, categories, categories, missing) ** 2  # values that are not equally far apart
     found = krippendorff(ratings, range(80), level)
     assert found.kappa.value == pytest.approx(
