@@ -29,6 +29,7 @@ ORDER = [
     "tasks",
     "groups",
     "answers",
+    "people",
     "models",
     "variants",
     "suites",

@@ -22,6 +22,7 @@ _DOING = {
     "agree": "comparing answers",
     "train": "training",
     "answers": "reading the answers",
+    "people": "reading what people said",
     "metrics": "computing scores",
     "stats": "computing intervals",
     "stats.paired": "comparing runs",

@@ -1,0 +1,178 @@
+"""A job for people, as a TOML file says it. `unwaver annotate --new KIND` writes one with comments.
+
+kind = "rate"
+from = "groups.jsonl"        # a suite, groups, or a table
+raters = 3                   # how many people judge each card
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from unwaver.checked import is_number, is_text, is_whole
+from unwaver.errors import DataError, near
+from unwaver.files import read_toml, shown
+from unwaver.people.rules import check_rule
+
+KINDS = {
+    "rate": "how similar are the original and its variant, from 1 to 5",
+    "write": "paraphrase one text of each item",
+    "validate": "does a variant keep meaning, label and grammar",
+    "answer": "answer the questions that a model gets",
+    "pairs": "do two answers say the same",
+    "review": "is a variant right or wrong",
+}
+SCALE = ("not similar at all", "slightly similar", "somewhat similar", "quite similar", "highly similar")
+CRITERIA = ("meaning", "label", "grammar")
+YES_NO_UNSURE = ("yes", "no", "unsure")
+SAME = ("yes", "no")
+REVIEW = ("ok", "wrong")
+_RULES = {"rate": "mean>=4", "validate": "all-yes", "pairs": "majority", "review": "majority"}
+_EXAMPLE = 'kind = "rate", from = "groups.jsonl": unwaver annotate --new rate writes a whole file'
+
+
+@dataclass(frozen=True)
+class Known:
+    """A card whose answer is known: for practice, with a reason, or to see whether somebody pays attention."""
+
+    shown: Mapping[str, str]
+    answer: str
+    because: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """`raters` judge each card, or each group of `answer`. `claim_minutes` without a reply free what a person has
+    taken. `check_every` cards, one with a known answer comes."""
+
+    path: Path
+    kind: str
+    source: str
+    title: str = ""
+    instructions: str = ""
+    raters: int = 3
+    seed: int = 0
+    limit: int | None = None  # cards drawn from the source
+    claim_minutes: float = 30.0
+    check_every: int = 10
+    scale: tuple[str, ...] = SCALE
+    criteria: tuple[str, ...] = CRITERIA
+    grades: tuple[str, ...] = SAME  # what a pair may be called
+    field: str = ""  # of the text that is to be paraphrased
+    least: int = 3  # paraphrases of a text
+    most: int = 10
+    rule: str = ""  # which variants stay, see unwaver.people.rules
+    practice: tuple[Known, ...] = ()
+    checks: tuple[Known, ...] = ()
+
+    @property
+    def database(self) -> Path:
+        return self.path.with_suffix(".sqlite")
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What a card can be called; none where people write, or where each card has its own choices."""
+        return {
+            "rate": tuple(str(n) for n in range(1, len(self.scale) + 1)),
+            "validate": YES_NO_UNSURE,
+            "pairs": self.grades,
+            "review": REVIEW,
+        }.get(self.kind, ())
+
+    @property
+    def keeps(self) -> str:
+        """The rule that says which variants stay."""
+        return self.rule or _RULES.get(self.kind, "")
+
+
+def read_job(path: Path) -> Job:
+    given = read_toml(path, "job", _EXAMPLE)
+    kind, source = given.pop("kind", None), given.pop("from", None)
+    if kind not in KINDS:
+        what = f"kind = {shown(kind)}" if kind is not None else "kind is missing"
+        raise DataError(f"{what}, expected {', '.join(KINDS)}", file=path, hint=near(str(kind), KINDS))
+    if not is_text(source) or not source:
+        raise DataError("from is missing: what is asked about", file=path, hint='from = "groups.jsonl"')
+    known = {f.name for f in fields(Job)} - {"path", "kind", "source"}
+    for name, value in given.items():
+        if name not in known:
+            raise DataError(f'"{name}" is not known', file=path, hint=near(name, [*known, "kind", "from"]))
+        _check(name, value, path)
+    for name in ("practice", "checks"):
+        if name in given:
+            given[name] = tuple(_known(entry, f"[[{name}]]", path) for entry in given[name])
+    settings: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
+    job = Job(path, kind, source, **settings)
+    _check_whole(job)
+    return job
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1 and all(is_text(v) and v for v in value)
+
+
+def _above(least: int) -> Callable[[Any], bool]:
+    return lambda value: is_whole(value) and value >= least
+
+
+_SHAPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "title": ("a text", is_text),
+    "instructions": ("a text", is_text),
+    "raters": ("a whole number of 1 or more", _above(1)),
+    "seed": ("a whole number", is_whole),
+    "limit": ("a whole number of 1 or more", _above(1)),
+    "claim_minutes": ("minutes above 0", lambda v: is_number(v) and v > 0),
+    "check_every": ("a whole number of 2 or more", _above(2)),
+    "scale": ("a list of two texts or more", _texts),
+    "criteria": (
+        "a list of texts",
+        lambda v: isinstance(v, list) and bool(v) and all(is_text(c) and c for c in v),
+    ),
+    "grades": ("a list of two texts or more", _texts),
+    "field": ("a text", is_text),
+    "least": ("a whole number of 1 or more", _above(1)),
+    "most": ("a whole number of 1 or more", _above(1)),
+    "rule": ("a text", is_text),
+    "practice": ("a list of tables", lambda v: isinstance(v, list) and all(isinstance(e, dict) for e in v)),
+    "checks": ("a list of tables", lambda v: isinstance(v, list) and all(isinstance(e, dict) for e in v)),
+}
+
+
+def _check(name: str, value: Any, path: Path) -> None:
+    expected, fits = _SHAPES[name]
+    if not fits(value):
+        raise DataError(
+            f"{name} = {shown(value)}, expected {expected}", file=path, hint="leave it out for the default"
+        )
+
+
+def _known(entry: Mapping[str, Any], where: str, path: Path) -> Known:
+    """[[checks]] with the texts of a card, its answer and, for practice, why."""
+    texts = {name: value for name, value in entry.items() if name not in ("answer", "because")}
+    wrong = [name for name, value in entry.items() if not is_text(value)]
+    if wrong or not texts or "answer" not in entry:
+        hint = f'{where} with the texts that are shown and answer = "…"'
+        what = f"{where} {wrong[0]} is not a text" if wrong else f"{where} needs texts and an answer"
+        raise DataError(what, file=path, hint=hint)
+    return Known(texts, str(entry["answer"]), str(entry.get("because", "")))
+
+
+def _check_whole(job: Job) -> None:
+    if job.least > job.most:
+        raise DataError(f"least = {job.least} is above most = {job.most}", file=job.path, hint="swap them")
+    if job.kind == "write" and not job.field:
+        raise DataError("field is missing: which text is paraphrased", file=job.path, hint='field = "question"')
+    if job.rule:
+        check_rule(job.rule, job.path)
+    allowed = {"yes", "no"} if job.kind == "validate" else set(job.choices)
+    for known in (*job.practice, *job.checks):
+        if allowed and known.answer not in allowed:
+            what = f"answer = {shown(known.answer)}, expected {', '.join(sorted(allowed))}"
+            raise DataError(what, file=job.path, hint="give the answer as a rater would")

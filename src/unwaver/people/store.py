@@ -1,0 +1,272 @@
+"""The replies of people on disk: one SQLite file beside the job, JOB.sqlite.
+
+Every save is one transaction in WAL mode with synchronous=FULL: what was answered with success is there after a
+power cut. Several processes may open the file.
+
+    cards      what is shown, in units that one person gets as a whole: a card, or all cards of a group
+    raters     who may come, by the hash of a token; the owner is one of them
+    claims     who has taken which unit, until when
+    replies    what somebody said of a card, and how often they changed it
+    drafts     what somebody has typed and not yet sent
+    decisions  what the owner decided where raters differ
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unwaver.answers.store_errors import BUSY_SECONDS, explain
+from unwaver.errors import StoreError
+
+VERSION = 1
+SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE raters (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, token TEXT NOT NULL UNIQUE, owner INTEGER NOT NULL,
+    aside INTEGER NOT NULL DEFAULT 0, practised INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE units (id TEXT PRIMARY KEY, author INTEGER, is_check INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE cards (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, unit TEXT NOT NULL REFERENCES units (id),
+    place INTEGER NOT NULL, shown TEXT NOT NULL, known TEXT
+);
+CREATE INDEX cards_of_unit ON cards (unit, place);
+CREATE TABLE claims (
+    unit TEXT NOT NULL REFERENCES units (id), rater INTEGER NOT NULL REFERENCES raters (id),
+    batch INTEGER NOT NULL, until REAL NOT NULL, PRIMARY KEY (rater, unit)
+) WITHOUT ROWID;
+CREATE INDEX claims_of_unit ON claims (unit);
+CREATE TABLE replies (
+    card TEXT NOT NULL REFERENCES cards (id), rater INTEGER NOT NULL REFERENCES raters (id), value TEXT NOT NULL,
+    number INTEGER NOT NULL, seconds REAL, saved REAL NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (rater, card)
+) WITHOUT ROWID;
+CREATE INDEX replies_of_card ON replies (card);
+CREATE TABLE drafts (
+    card TEXT NOT NULL, rater INTEGER NOT NULL, value TEXT NOT NULL, saved REAL NOT NULL, PRIMARY KEY (rater, card)
+) WITHOUT ROWID;
+CREATE TABLE decisions (card TEXT PRIMARY KEY, value TEXT NOT NULL, saved REAL NOT NULL) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What one page shows. `known` is the right reply, where there is one."""
+
+    id: str
+    unit: str
+    shown: Mapping[str, Any]
+    place: int = 0
+    known: str | None = None
+    author: int | None = None
+
+
+@dataclass(frozen=True)
+class Rater:
+    id: int
+    name: str
+    owner: bool = False
+    aside: bool = False
+    practised: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    card: str
+    rater: int
+    value: Mapping[str, Any]
+    number: int  # 1 for the first card of this rater
+    seconds: float | None
+    saved: float
+    times: int  # 1: saved once, never changed
+
+
+class Database:
+    """One connection; each thread has its own."""
+
+    def __init__(self, path: Path, *, read_only: bool = False):
+        self.path, self._read_only = path, read_only
+        with self._explained():
+            if read_only:
+                self.db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+            else:
+                self.db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+                self.db.execute("PRAGMA journal_mode=WAL")
+                self.db.execute("PRAGMA synchronous=FULL")
+                self.db.execute("PRAGMA foreign_keys=ON")
+                self._prepare()
+            self.db.row_factory = sqlite3.Row
+            found = self.db.execute("PRAGMA user_version").fetchone()[0]
+        if found != VERSION:
+            hint = "use the unwaver that made it, or start a new job"
+            raise StoreError(f"the replies have version {found}, expected {VERSION}", file=path, hint=hint)
+
+    def _prepare(self) -> None:
+        with self.transaction():
+            if self.db.execute("PRAGMA user_version").fetchone()[0] == 0:
+                for statement in SCHEMA.split(";\n"):
+                    self.db.execute(statement)
+                self.db.execute(f"PRAGMA user_version={VERSION}")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as e:
+            explain(e, self.path, self._read_only)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, and nobody else writes in between."""
+        with self._explained():
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.db
+            except BaseException:
+                self.db.execute("ROLLBACK")
+                raise
+            self.db.execute("COMMIT")
+
+    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        with self._explained(), closing(self.db.execute(query, values)) as found:
+            return list(found)
+
+    def close(self) -> None:
+        self.db.close()
+
+    # --- what is asked --------------------------------------------------------------------------------------
+
+    def add_cards(self, cards: Iterable[Card]) -> int:
+        """Those that are not there yet; how many they are."""
+        new = 0
+        with self.transaction() as db:
+            for card in cards:
+                is_check = int(card.known is not None)
+                db.execute("INSERT OR IGNORE INTO units VALUES (?, ?, ?)", (card.unit, card.author, is_check))
+                row = (card.id, card.unit, card.place, json.dumps(card.shown, ensure_ascii=False), card.known)
+                insert = "INSERT OR IGNORE INTO cards (id, unit, place, shown, known) VALUES (?, ?, ?, ?, ?)"
+                new += db.execute(insert, row).rowcount
+        return new
+
+    def card(self, id: str) -> Card | None:
+        found = self.rows(f"{_CARDS} WHERE cards.id = ?", id)
+        return _card(found[0]) if found else None
+
+    def cards(self) -> list[Card]:
+        """In the order of the source."""
+        return [_card(row) for row in self.rows(f"{_CARDS} ORDER BY number")]
+
+    def meta(self, name: str) -> str | None:
+        found = self.rows("SELECT value FROM meta WHERE name = ?", name)
+        return str(found[0][0]) if found else None
+
+    def set_meta(self, name: str, value: str) -> None:
+        with self.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    # --- who is asked ---------------------------------------------------------------------------------------
+
+    def add_rater(self, name: str, token: str, *, owner: bool = False) -> Rater:
+        """`token` is the text of the link; the file holds its hash alone."""
+        with self.transaction() as db:
+            values = (name, hashed(token), int(owner))
+            found = db.execute("INSERT INTO raters (name, token, owner) VALUES (?, ?, ?)", values)
+        return Rater(int(found.lastrowid or 0), name, owner)
+
+    def new_token(self, name: str, token: str) -> bool:
+        """A new link for somebody, in place of the old one; False where nobody has this name."""
+        with self.transaction() as db:
+            done = db.execute("UPDATE raters SET token = ? WHERE name = ?", (hashed(token), name))
+            return done.rowcount == 1
+
+    def rater_with(self, token: str) -> Rater | None:
+        found = self.rows("SELECT * FROM raters WHERE token = ?", hashed(token))
+        return _rater(found[0]) if found else None
+
+    def rater(self, id: int) -> Rater | None:
+        found = self.rows("SELECT * FROM raters WHERE id = ?", id)
+        return _rater(found[0]) if found else None
+
+    def raters(self) -> list[Rater]:
+        """Without the owner."""
+        return [_rater(row) for row in self.rows("SELECT * FROM raters WHERE NOT owner ORDER BY id")]
+
+    def set_aside(self, rater: int, aside: bool) -> None:
+        """What they said stays, marked; their cards go to others."""
+        with self.transaction() as db:
+            db.execute("UPDATE raters SET aside = ? WHERE id = ?", (int(aside), rater))
+
+    def has_practised(self, rater: int) -> None:
+        with self.transaction() as db:
+            db.execute("UPDATE raters SET practised = 1 WHERE id = ?", (rater,))
+
+    def forget(self, rater: int) -> None:
+        """Delete everything of one person. Texts that they wrote and others judge go as well."""
+        with self.transaction() as db:
+            own = "SELECT id FROM units WHERE author = ?"
+            for table in ("replies", "drafts", "decisions"):
+                db.execute(
+                    f"DELETE FROM {table} WHERE card IN (SELECT id FROM cards WHERE unit IN ({own}))", (rater,)
+                )
+            db.execute(f"DELETE FROM claims WHERE unit IN ({own})", (rater,))
+            db.execute(f"DELETE FROM cards WHERE unit IN ({own})", (rater,))
+            db.execute("DELETE FROM units WHERE author = ?", (rater,))
+            for table in ("replies", "drafts", "claims"):
+                db.execute(f"DELETE FROM {table} WHERE rater = ?", (rater,))
+            db.execute("DELETE FROM raters WHERE id = ?", (rater,))
+
+    # --- what they said -------------------------------------------------------------------------------------
+
+    def replies(self, rater: int | None = None) -> list[Reply]:
+        """All, or those of one person, as they were given; without the owner's."""
+        if rater is None:
+            return [_reply(row) for row in self.rows("SELECT * FROM replies ORDER BY rater, number")]
+        return [_reply(row) for row in self.rows("SELECT * FROM replies WHERE rater = ? ORDER BY number", rater)]
+
+    def reply(self, card: str, rater: int) -> Reply | None:
+        found = self.rows("SELECT * FROM replies WHERE card = ? AND rater = ?", card, rater)
+        return _reply(found[0]) if found else None
+
+    def keep_draft(self, card: str, rater: int, value: Mapping[str, Any], now: float) -> None:
+        with self.transaction() as db:
+            row = (card, rater, json.dumps(value, ensure_ascii=False), now)
+            db.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?)", row)
+
+    def draft(self, card: str, rater: int) -> dict[str, Any] | None:
+        found = self.rows("SELECT value FROM drafts WHERE card = ? AND rater = ?", card, rater)
+        return dict(json.loads(found[0][0])) if found else None
+
+    def decide(self, card: str, value: Mapping[str, Any], now: float) -> None:
+        with self.transaction() as db:
+            row = (card, json.dumps(value, ensure_ascii=False), now)
+            db.execute("INSERT OR REPLACE INTO decisions VALUES (?, ?, ?)", row)
+
+    def decisions(self) -> dict[str, dict[str, Any]]:
+        return {row["card"]: dict(json.loads(row["value"])) for row in self.rows("SELECT * FROM decisions")}
+
+
+_CARDS = "SELECT cards.*, author FROM cards JOIN units ON units.id = unit"
+
+
+def hashed(token: str) -> str:
+    """Tokens are long and random, so that a plain hash is enough."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _card(row: sqlite3.Row) -> Card:
+    return Card(row["id"], row["unit"], json.loads(row["shown"]), row["place"], row["known"], row["author"])
+
+
+def _rater(row: sqlite3.Row) -> Rater:
+    return Rater(row["id"], row["name"], bool(row["owner"]), bool(row["aside"]), bool(row["practised"]))
+
+
+def _reply(row: sqlite3.Row) -> Reply:
+    value = json.loads(row["value"])
+    return Reply(row["card"], row["rater"], value, row["number"], row["seconds"], row["saved"], row["times"])

@@ -1,0 +1,245 @@
+"""Who gets which card: k people a card, nobody twice, nobody their own, claims that expire, known answers between."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unwaver.people.job import Job
+from unwaver.people.queue import BATCH, Gone, next_card, release, save, smallest_gap
+from unwaver.people.store import Card, Database
+
+PAGE = {"value": "4"}
+
+
+def job(**more: Any) -> Job:
+    return Job(Path("job.toml"), more.pop("kind", "rate"), "groups.jsonl", **more)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    found = Database(tmp_path / "job.sqlite")
+    yield found
+    found.close()
+
+
+def people(database: Database, count: int) -> list[int]:
+    return [database.add_rater(f"rater{n}", f"token{n}").id for n in range(count)]
+
+
+def cards(database: Database, count: int, places: int = 1, **more: Any) -> None:
+    database.add_cards(
+        Card(f"{unit}.{place}", f"u{unit}", {"text": f"card {unit}"}, place, **more)
+        for unit in range(count)
+        for place in range(places)
+    )
+
+
+def work(database: Database, what: Job, rater: int, most: int = 10_000, now: float = 0.0) -> list[str]:
+    """Everything that one person gets, answered at once."""
+    done: list[str] = []
+    while len(done) < most and (card := next_card(database, what, rater, now)) is not None:
+        save(database, what, rater, card, PAGE, times=0, seconds=1.0, now=now)
+        done.append(card.id)
+    return done
+
+
+def test_each_card_goes_to_k_people_and_to_nobody_twice(database: Database) -> None:
+    cards(database, 30)
+    seen = {rater: work(database, job(raters=3), rater) for rater in people(database, 5)}
+    assert all(len(ids) == len(set(ids)) for ids in seen.values())
+    assert set(Counter(id for ids in seen.values() for id in ids).values()) == {3}
+    assert sum(map(len, seen.values())) == 90
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=120), st.integers(1, 3))
+def test_never_beyond_k_in_any_order(turns: list[int], k: int) -> None:
+    """Raters come in any order, and one of three pages is left open."""
+    database = Database(Path(":memory:"))
+    what = job(raters=k)
+    cards(database, 12)
+    raters = people(database, 4)
+    for n, turn in enumerate(turns):
+        card = next_card(database, what, raters[turn], float(n))
+        if card is not None and n % 3:
+            save(database, what, raters[turn], card, PAGE, times=0, seconds=None, now=float(n))
+    held = Counter(row["unit"] for row in database.rows("SELECT unit FROM claims"))
+    assert not held or max(held.values()) <= k
+    replies = database.replies()
+    assert len({(r.card, r.rater) for r in replies}) == len(replies)
+    database.close()
+
+
+def test_the_order_is_drawn_for_each_person(database: Database) -> None:
+    cards(database, 40)
+    one, other = people(database, 2)
+    first, second = (work(database, job(raters=2), rater) for rater in (one, other))
+    assert set(first) == set(second)
+    assert first != second
+
+
+def test_what_others_began_comes_first(database: Database) -> None:
+    cards(database, 50)
+    one, other = people(database, 2)
+    begun = work(database, job(raters=2), one, most=8)
+    assert set(work(database, job(raters=2), other, most=8)) == set(begun)
+
+
+def test_nobody_judges_their_own_text(database: Database) -> None:
+    one, other = people(database, 2)
+    cards(database, 6, author=one)
+    assert work(database, job(raters=2), one) == []
+    assert len(work(database, job(raters=2), other)) == 6
+
+
+def test_a_claim_expires_and_the_card_goes_to_somebody_else(database: Database) -> None:
+    cards(database, 1)
+    one, other = people(database, 2)
+    what = job(raters=1, claim_minutes=10)
+    card = next_card(database, what, one, now=0)
+    assert card is not None
+    assert next_card(database, what, other, now=599) is None
+    assert next_card(database, what, other, now=601) == card
+    with pytest.raises(Gone, match="somebody else"):
+        save(database, what, one, card, PAGE, times=0, seconds=None, now=602)
+    assert not database.replies()
+
+
+def test_who_is_late_may_still_save_if_nobody_came(database: Database) -> None:
+    cards(database, 1)
+    (one,) = people(database, 1)
+    what = job(raters=1, claim_minutes=10)
+    card = next_card(database, what, one, now=0)
+    assert card is not None
+    save(database, what, one, card, PAGE, times=0, seconds=None, now=99_999)
+    assert len(database.replies()) == 1
+
+
+def test_what_is_done_never_expires(database: Database) -> None:
+    cards(database, 3)
+    one, other = people(database, 2)
+    work(database, job(raters=1), one)
+    assert next_card(database, job(raters=1), other, now=1e9) is None
+
+
+def test_a_save_gives_new_time(database: Database) -> None:
+    cards(database, 3, places=2)
+    one, other = people(database, 2)
+    what = job(kind="answer", raters=1, claim_minutes=1)
+    for now in (0, 50, 100, 150):
+        card = next_card(database, what, one, now)
+        assert card is not None
+        save(database, what, one, card, PAGE, times=0, seconds=None, now=now)
+    assert next_card(database, what, other, now=200) is None
+
+
+def test_a_page_that_was_sent_is_refused(database: Database) -> None:
+    cards(database, 2)
+    (one,) = people(database, 1)
+    what = job()
+    card = next_card(database, what, one, 0)
+    assert card is not None
+    save(database, what, one, card, PAGE, times=0, seconds=2.5, now=1)
+    with pytest.raises(Gone, match="sent before"):
+        save(database, what, one, card, {"value": "1"}, times=0, seconds=2.5, now=2)
+    found = save(database, what, one, card, {"value": "5"}, times=1, seconds=9.0, now=3)  # back, and corrected
+    assert (found.value, found.times, found.number, found.seconds) == ({"value": "5"}, 2, 1, 2.5)
+
+
+def test_somebody_elses_card_cannot_be_saved(database: Database) -> None:
+    cards(database, 5)
+    one, other = people(database, 2)
+    card = next_card(database, job(), one, 0)
+    assert card is not None
+    with pytest.raises(Gone):
+        save(database, job(), other, card, PAGE, times=0, seconds=None, now=0)
+
+
+@pytest.mark.parametrize("groups", [3, BATCH, 2 * BATCH + 5])
+def test_cards_of_a_group_stand_far_apart(groups: int, database: Database) -> None:
+    cards(database, groups, places=3)
+    (one,) = people(database, 1)
+    done = work(database, job(kind="answer", raters=1), one)
+    assert len(done) == 3 * groups
+    gap = smallest_gap(database.replies(), {c.id: c.unit for c in database.cards()})
+    assert gap == min(groups, BATCH, groups % BATCH or BATCH) - 1
+
+
+def test_whoever_gets_a_group_gets_all_its_cards(database: Database) -> None:
+    cards(database, 10, places=2)
+    seen = [set(work(database, job(kind="answer", raters=2), rater)) for rater in people(database, 4)]
+    for ids in seen:
+        assert {f"{unit}.{place}" for id in ids for unit in [id.partition(".")[0]] for place in (0, 1)} == ids
+
+
+def test_half_a_group_that_was_lost_is_taken_up_again(database: Database) -> None:
+    cards(database, 1, places=2)
+    (one,) = people(database, 1)
+    what = job(kind="answer", raters=1, claim_minutes=1)
+    card = next_card(database, what, one, 0)
+    assert card is not None
+    save(database, what, one, card, PAGE, times=0, seconds=None, now=0)
+    assert work(database, what, one, now=500) == ["0.1"]
+
+
+def test_cards_with_a_known_answer_come_between(database: Database) -> None:
+    cards(database, 40)
+    database.add_cards(Card(f"check{n}", f"check{n}", {"text": "…"}, known="5") for n in range(3))
+    what = job(raters=2, check_every=10)
+    for rater in people(database, 2):
+        done = work(database, what, rater)
+        places = [n for n, id in enumerate(done) if id.startswith("check")]
+        assert len(places) == 3
+        assert places[0] < 11
+        assert all(b - a == 11 for a, b in pairwise(places))
+
+
+def test_people_who_were_set_aside_do_not_count(database: Database) -> None:
+    cards(database, 4)
+    one, other = people(database, 2)
+    work(database, job(raters=1), one)
+    assert next_card(database, job(raters=1), other, 0) is None
+    database.set_aside(one, True)
+    assert len(work(database, job(raters=1), other)) == 4
+    assert len(database.replies()) == 8  # what they did stays
+
+
+def test_what_was_not_begun_can_be_given_back(database: Database) -> None:
+    cards(database, 3)
+    one, other = people(database, 2)
+    assert next_card(database, job(raters=1), one, 0)
+    release(database, one)
+    assert len(work(database, job(raters=1), other)) == 3
+
+
+def test_one_persons_data_can_be_deleted(database: Database) -> None:
+    one, other = people(database, 2)
+    cards(database, 3, author=one)
+    database.add_cards([Card("x", "x", {"text": "of nobody"})])
+    work(database, job(raters=2), other)
+    work(database, job(raters=2), one)
+    database.keep_draft("x", one, {"value": "2"}, 0.0)
+    database.forget(one)
+    assert [card.id for card in database.cards()] == ["x"]
+    assert {reply.rater for reply in database.replies()} == {other}
+    assert [rater.name for rater in database.raters()] == ["rater1"]
+    for table in ("replies", "claims", "drafts"):
+        assert not database.rows(f"SELECT 1 FROM {table} WHERE rater = ?", one)
+
+
+def test_tokens_are_kept_as_hashes(database: Database, tmp_path: Path) -> None:
+    database.add_rater("Ann", "a-very-long-token")
+    assert database.rater_with("a-very-long-token").name == "Ann"  # type: ignore[union-attr]
+    assert database.rater_with("another") is None
+    assert database.new_token("Ann", "the-next-token")
+    assert database.rater_with("a-very-long-token") is None
+    database.close()
+    assert b"token" not in b"".join(p.read_bytes().replace(b"token TEXT", b"") for p in tmp_path.iterdir())
