@@ -56,10 +56,10 @@ def sheet(
     """The variants, or `sample` of them drawn at random, with empty verdicts, as .tsv. `only` are the ids of those
     that count, where that is known: what the judges have refused need not be looked at."""
     rows = [
-        (item, (*_texts(group, item), _relation(group), _labels(group, item)))
+        (item, (*texts_of(group, item), relation_of(group), _labels(group, item)))
         for group in groups
-        for item in group.items
-        if _is_variant(item) and item.certified is not False and (only is None or item.id in only)
+        for item in variants_of(group)
+        if only is None or item.id in only
     ]
     if sample is not None and sample < len(rows):
         rows = [rows[i] for i in sorted(Random(seed).sample(range(len(rows)), sample))]
@@ -70,11 +70,16 @@ def sheet(
     return out.getvalue()
 
 
+def variants_of(group: Group) -> list[Item]:
+    """What there is to judge; what was refused already need not be looked at."""
+    return [item for item in group.items if _is_variant(item) and item.certified is not False]
+
+
 def _is_variant(item: Item) -> bool:
     return item.role in ("variant", "conclusion")
 
 
-def _texts(group: Group, item: Item) -> tuple[str, str]:
+def texts_of(group: Group, item: Item) -> tuple[str, str]:
     """Original and variant, only what differs between them. Of a conclusion all, after every original:
     "(1) A | B (2) A | C"."""
     originals = [each for each in group.items if each.role == "original"]
@@ -88,7 +93,7 @@ def _texts(group: Group, item: Item) -> tuple[str, str]:
     )
 
 
-def _relation(group: Group) -> str:
+def relation_of(group: Group) -> str:
     return _RELATION.get(group.kind.partition("_")[0]) or _EXPECTED[group.expect]
 
 

@@ -18,12 +18,12 @@ from unwaver.files import read_toml, shown
 from unwaver.people.rules import check_rule
 
 KINDS = {
-    "rate": "how similar are the original and its variant, from 1 to 5",
-    "write": "paraphrase one text of each item",
-    "validate": "does a variant keep meaning, label and grammar",
-    "answer": "answer the questions that a model gets",
-    "pairs": "do two answers say the same",
-    "review": "is a variant right or wrong",
+    "rate": "How similar are an original and its variant, from 1 to 5?",
+    "write": "People paraphrase one text of each item.",
+    "validate": "Does a variant keep meaning, label and grammar?",
+    "answer": "People answer the questions that a model gets.",
+    "pairs": "Do two answers to a question say the same?",
+    "review": "Is a variant what it should be?",
 }
 SCALE = ("not similar at all", "slightly similar", "somewhat similar", "quite similar", "highly similar")
 CRITERIA = ("meaning", "label", "grammar")

@@ -1,0 +1,117 @@
+"""What people get to see, made from groups, from items, or from a table of pairs.
+
+    rate, validate, review   one card for each variant
+    write                    one card for each original
+    answer                   one card for each item, those of a group in one unit
+    pairs                    one card for each pair of answers
+
+Cards are blind: no model, no right answer and no verdict of anybody is on them. `validate` alone shows the right
+answer of the original, because people are asked whether the variant keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from unwaver.errors import DataError
+from unwaver.groups.review import relation_of, texts_of, variants_of
+from unwaver.people.job import Job, Known
+from unwaver.people.store import Card
+from unwaver.types import Group, Item
+
+Pair = tuple[str, str, str, str]  # id, question, and two answers
+CHECK = "check/"  # before the number of a card with a known answer
+
+
+def cards_of(
+    job: Job,
+    groups: Sequence[Group] = (),
+    pairs: Sequence[Pair] = (),
+    prompts: Mapping[str, str] | None = None,
+) -> list[Card]:
+    """All cards of a job, or `limit` units of them drawn at random, then those with a known answer. `prompts` are
+    the texts of items as a model gets them."""
+    if job.kind == "pairs":
+        found = [Card(id, id, {"question": q, "one": a, "other": b}) for id, q, a, b in pairs]
+    elif job.kind == "answer":
+        found = list(_to_answer(groups, prompts or {}))
+    else:
+        found = list((_to_write if job.kind == "write" else _variants)(job, groups))
+    if not found:
+        needs = {"pairs": "pairs of answers", "write": f'items with the text "{job.field}"', "answer": "groups"}
+        raise DataError(f"nothing to ask: {job.source} has no {needs.get(job.kind, 'variants')}", file=job.path)
+    return [*_drawn(found, job), *_checks(job)]
+
+
+def _drawn(cards: Sequence[Card], job: Job) -> list[Card]:
+    units = list(dict.fromkeys(card.unit for card in cards))
+    if job.limit is None or job.limit >= len(units):
+        return list(cards)
+    chosen = set(Random(job.seed).sample(units, job.limit))
+    return [card for card in cards if card.unit in chosen]
+
+
+def _checks(job: Job) -> Iterator[Card]:
+    for n, known in enumerate(job.checks, 1):
+        yield Card(f"{CHECK}{n}", f"{CHECK}{n}", texts_of_known(job, known), known=known.answer)
+
+
+def texts_of_known(job: Job, known: Known) -> dict[str, Any]:
+    """A card of [[checks]] or [[practice]] has the texts of its kind; the choices of `answer` are its own."""
+    found: dict[str, Any] = dict(known.shown)
+    if job.kind == "answer" and "choices" in found:
+        found["choices"] = [choice.strip() for choice in str(found["choices"]).split("|")]
+    return found
+
+
+def _variants(job: Job, groups: Iterable[Group]) -> Iterator[Card]:
+    for group in groups:
+        for item in variants_of(group):
+            original, variant = texts_of(group, item)
+            found: dict[str, Any] = {"original": original, "variant": variant, "context": _context(group, item)}
+            if job.kind == "review":
+                found["expected"] = relation_of(group)
+            if job.kind == "validate" and "label" in job.criteria and group.items[0].accepted:
+                found["label"] = " or ".join(group.items[0].accepted)
+            yield Card(item.id, item.id, found)
+
+
+def _context(group: Group, item: Item) -> dict[str, str]:
+    """The texts that the variant shares with its original."""
+    first = group.items[0].fields
+    return {name: text for name, text in item.fields.items() if first.get(name) == text}
+
+
+def _to_write(job: Job, groups: Iterable[Group]) -> Iterator[Card]:
+    seen = set()
+    for group in groups:
+        item = group.items[0]
+        key = tuple(item.fields.values())
+        if job.field not in item.fields or key in seen:
+            continue
+        seen.add(key)
+        context = {name: text for name, text in item.fields.items() if name != job.field}
+        yield Card(item.id, item.id, {"text": item.fields[job.field], "field": job.field, "context": context})
+
+
+def _to_answer(groups: Iterable[Group], prompts: Mapping[str, str]) -> Iterator[Card]:
+    """Groups that share an original are one unit, and what has the same texts is asked once: `items` are the ids
+    that its answer is for."""
+    asked: dict[object, Card] = {}
+    places: dict[str, int] = {}
+    for group in groups:
+        unit = group.cluster or group.id
+        for item in group.items:
+            if item.role in ("judge", "test"):
+                continue
+            question = unit, item.task, item.template, tuple(item.fields.items())
+            if question in asked:
+                asked[question].shown["items"].append(item.id)
+                continue
+            text = prompts.get(item.id) or "\n".join(item.fields.values())
+            shown = {"prompt": text, "choices": list(item.choices), "items": [item.id]}
+            asked[question] = Card(item.id, unit, shown, places.setdefault(unit, 0))
+            places[unit] += 1
+    yield from asked.values()
