@@ -34,7 +34,10 @@ def cards_of(
     """All cards of a job, or `limit` units of them drawn at random, then those with a known answer. `prompts` are
     the texts of items as a model gets them."""
     if job.kind == "pairs":
-        found = [Card(id, id, {"question": q, "one": a, "other": b}) for id, q, a, b in pairs]
+        found = [
+            Card(id, id, {"question": q, "one": a, "other": b, "about": {"kind": "pairs", "cluster": q}})
+            for id, q, a, b in pairs
+        ]
     elif job.kind == "answer":
         found = list(_to_answer(groups, prompts or {}))
     else:
@@ -71,11 +74,17 @@ def _variants(job: Job, groups: Iterable[Group]) -> Iterator[Card]:
         for item in variants_of(group):
             original, variant = texts_of(group, item)
             found: dict[str, Any] = {"original": original, "variant": variant, "context": _context(group, item)}
+            found["about"] = _about(group)
             if job.kind == "review":
                 found["expected"] = relation_of(group)
             if job.kind == "validate" and "label" in job.criteria and group.items[0].accepted:
                 found["label"] = " or ".join(group.items[0].accepted)
             yield Card(item.id, item.id, found)
+
+
+def _about(group: Group) -> dict[str, str]:
+    """What agreement is told apart by, and what intervals resample; no page shows it."""
+    return {"kind": f"{group.suite}/{group.task}/{group.kind}", "cluster": group.cluster or group.id}
 
 
 def _context(group: Group, item: Item) -> dict[str, str]:
@@ -111,7 +120,7 @@ def _to_answer(groups: Iterable[Group], prompts: Mapping[str, str]) -> Iterator[
                 asked[question].shown["items"].append(item.id)
                 continue
             text = prompts.get(item.id) or "\n".join(item.fields.values())
-            shown = {"prompt": text, "choices": list(item.choices), "items": [item.id]}
+            shown = {"prompt": text, "choices": list(item.choices), "items": [item.id], "about": _about(group)}
             asked[question] = Card(item.id, unit, shown, places.setdefault(unit, 0))
             places[unit] += 1
     yield from asked.values()

@@ -136,21 +136,25 @@ def _free_expired(db: sqlite3.Connection, now: float, but: int | None = None) ->
 
 
 def _take(db: sqlite3.Connection, job: Job, rater: int, now: float) -> None:
-    units = _check_due(db, job, rater) or _free_units(db, job, rater)
+    units = _check_due(db, job, rater) or _free_units(db, job, rater) or _check_due(db, job, rater, at_end=True)
     batch = db.execute("SELECT coalesce(max(batch), 0) + 1 FROM claims WHERE rater = ?", (rater,)).fetchone()[0]
     until = now + 60 * job.claim_minutes
     db.executemany("INSERT INTO claims VALUES (?, ?, ?, ?)", [(unit, rater, batch, until) for unit in units])
 
 
-def _check_due(db: sqlite3.Connection, job: Job, rater: int) -> list[str]:
-    """A card with a known answer, every `check_every` cards; the first somewhere in the first stretch."""
+def _check_due(db: sqlite3.Connection, job: Job, rater: int, *, at_end: bool = False) -> list[str]:
+    """A card with a known answer, every `check_every` cards; the first somewhere in the first stretch, or at the
+    end of a job that is shorter."""
     query = """
         SELECT coalesce(sum(known IS NULL), 0) AS done, coalesce(sum(known IS NOT NULL), 0) AS checked
         FROM replies JOIN cards ON cards.id = replies.card WHERE rater = ?
     """
     row = db.execute(query, (rater,)).fetchone()
     first = drawn(job.seed, rater, "first check")[0] % job.check_every
-    if row["done"] < first + row["checked"] * job.check_every:
+    if (
+        not (at_end and row["done"] and not row["checked"])
+        and row["done"] < first + row["checked"] * job.check_every
+    ):
         return []
     query = "SELECT id FROM units WHERE is_check AND id NOT IN (SELECT unit FROM claims WHERE rater = ?)"
     found = [each["id"] for each in db.execute(query, (rater,))]
