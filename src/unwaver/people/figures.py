@@ -1,8 +1,8 @@
 """How far people agree, how fast they are, and whether they read: what the owner of a job looks at.
 
 Agreement is Cohen's κ for two people, Fleiss' κ and Krippendorff's α for more; α is ordinal where replies are
-grades. Skipped cards and people who were set aside do not count. Each figure is given in total and by kind of group,
-with an interval that resamples clusters of groups.
+grades. Skipped cards and people who were set aside do not count. Each figure is given in total and by kind of
+group, with an interval that resamples clusters of groups.
 """
 
 from __future__ import annotations
