@@ -44,6 +44,7 @@ ORDER = [
     "project",
     "train",
     "study",
+    "web",
     "cli",
 ]
 # faces import any room, lazily, and no room imports them

@@ -31,6 +31,7 @@ _DOING = {
     "analysis": "analysing",
     "study": "running the study",
     "project": "checking the project",
+    "web": "serving pages",
 }
 _HINTS = {
     "asking a model": "use smaller batches (--model-arg batch_tokens=256) or fewer groups (--limit 100)",
