@@ -89,6 +89,19 @@ def save(
     return found
 
 
+def left(database: Database, job: Job, rater: int) -> int:
+    """How many cards this person may still get, as things stand."""
+    free = f"SELECT id FROM units WHERE NOT is_check AND author IS NOT :rater AND ({_TAKEN}) < :most"
+    query = f"""
+        SELECT count(*) FROM cards WHERE (
+            unit IN (SELECT unit FROM claims WHERE rater = :rater)
+            OR unit IN ({free})
+        ) AND NOT EXISTS (SELECT 1 FROM replies WHERE replies.card = cards.id AND replies.rater = :rater)
+    """
+    found = database.db.execute(query, {"rater": rater, "most": job.raters})
+    return int(found.fetchone()[0])
+
+
 def release(database: Database, rater: int) -> None:
     """Give back what somebody has taken and not begun."""
     with database.transaction() as db:

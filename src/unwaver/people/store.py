@@ -65,6 +65,7 @@ class Card:
     place: int = 0
     known: str | None = None
     author: int | None = None
+    number: int = 0  # in the file
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Rater:
     owner: bool = False
     aside: bool = False
     practised: bool = False
+    token: str = ""  # its hash
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,10 @@ class Database:
         found = self.rows(f"{_CARDS} WHERE cards.id = ?", id)
         return _card(found[0]) if found else None
 
+    def card_at(self, number: int) -> Card | None:
+        found = self.rows(f"{_CARDS} WHERE number = ?", number)
+        return _card(found[0]) if found else None
+
     def cards(self) -> list[Card]:
         """In the order of the source."""
         return [_card(row) for row in self.rows(f"{_CARDS} ORDER BY number")]
@@ -177,7 +183,7 @@ class Database:
         with self.transaction() as db:
             values = (name, hashed(token), int(owner))
             found = db.execute("INSERT INTO raters (name, token, owner) VALUES (?, ?, ?)", values)
-        return Rater(int(found.lastrowid or 0), name, owner)
+        return Rater(int(found.lastrowid or 0), name, owner, token=hashed(token))
 
     def new_token(self, name: str, token: str) -> bool:
         """A new link for somebody, in place of the old one; False where nobody has this name."""
@@ -260,11 +266,13 @@ def hashed(token: str) -> str:
 
 
 def _card(row: sqlite3.Row) -> Card:
-    return Card(row["id"], row["unit"], json.loads(row["shown"]), row["place"], row["known"], row["author"])
+    texts = json.loads(row["shown"])
+    return Card(row["id"], row["unit"], texts, row["place"], row["known"], row["author"], row["number"])
 
 
 def _rater(row: sqlite3.Row) -> Rater:
-    return Rater(row["id"], row["name"], bool(row["owner"]), bool(row["aside"]), bool(row["practised"]))
+    owner, aside, practised = (bool(row[name]) for name in ("owner", "aside", "practised"))
+    return Rater(row["id"], row["name"], owner, aside, practised, row["token"])
 
 
 def _reply(row: sqlite3.Row) -> Reply:

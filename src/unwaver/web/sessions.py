@@ -12,8 +12,9 @@ import secrets
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature, URLSafeSerializer, URLSafeTimedSerializer
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -36,8 +37,9 @@ def new_token() -> str:
     return secrets.token_urlsafe(_SIZE)
 
 
-def link_of(token: str) -> str:
-    return sha256(token.encode()).hexdigest()[:16]
+def link_of(hashed: str) -> str:
+    """The beginning of the hash of a token, by which a session knows its link."""
+    return hashed[:16]
 
 
 def kept_secret(path: Path) -> bytes:
@@ -58,8 +60,9 @@ class Sessions:
         self._secret, self._secure = secret, secure
         self._signer = URLSafeTimedSerializer(secret, salt="session")
 
-    def begin(self, response: Response, who: int, token: str) -> None:
-        value = self._signer.dumps([who, link_of(token), secrets.token_urlsafe(9)])
+    def begin(self, response: Response, who: int, hashed: str) -> None:
+        """`hashed` is the hash of the token in the link."""
+        value = self._signer.dumps([who, link_of(hashed), secrets.token_urlsafe(9)])
         assert isinstance(value, str)
         response.set_cookie(
             COOKIE, value, max_age=LASTS, httponly=True, samesite="lax", secure=self._secure, path="/"
@@ -75,6 +78,17 @@ class Sessions:
         except (BadSignature, ValueError, TypeError):
             return None
         return Session(who, link, nonce) if isinstance(who, int) else None
+
+    def ticket(self, *what: object) -> str:
+        """What a page was made for, so that it comes back as it was."""
+        return str(URLSafeSerializer(self._secret, salt="ticket").dumps(what))
+
+    def read_ticket(self, text: str) -> list[Any] | None:
+        try:
+            found = URLSafeSerializer(self._secret, salt="ticket").loads(text)
+        except (BadSignature, ValueError, TypeError):
+            return None
+        return found if isinstance(found, list) else None
 
     def csrf(self, session: Session) -> str:
         """What every form of this session carries."""

@@ -1,0 +1,242 @@
+"""The pages for people who rate, write and answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+from starlette.responses import RedirectResponse, Response
+
+from unwaver.people.cards import texts_of_known
+from unwaver.people.forms import Invalid, is_right, read_form
+from unwaver.people.job import Job
+from unwaver.people.queue import Gone, drawn, left, next_card, save
+from unwaver.people.store import Card
+from unwaver.web.desk import Visit
+from unwaver.web.pages import page
+
+LONGEST_PAUSE = 3600.0  # seconds; a page that was open longer says nothing of how long a card takes
+SHOWN = 80  # characters of a text in a list
+
+
+def home(visit: Visit) -> Response:
+    """The next card; before the first one the instructions, after the last one thanks."""
+    if visit.rater.aside:
+        return page("message.html", title="Thank you", text="There is nothing left for you here.", link=None)
+    if not visit.rater.practised:
+        return _first(visit)
+    card = next_card(visit.desk.database, visit.desk.job, visit.rater.id, visit.desk.clock())
+    if card is None:
+        text = "Every card that is yours is done. You can still look at your replies and change them."
+        return page("message.html", title="Thank you", text=text, link="/mine", link_text="Your replies")
+    return _card_page(visit, card)
+
+
+def _first(visit: Visit) -> Response:
+    practice = visit.desk.job.practice
+    if practice:
+        return instructions(visit, start="/practice/1", start_text="Practise")
+    visit.desk.database.has_practised(visit.rater.id)
+    return instructions(visit, start="/", start_text="Begin")
+
+
+def instructions(visit: Visit, start: str = "", start_text: str = "") -> Response:
+    job = visit.desk.job
+    paragraphs = [part.strip() for part in job.instructions.split("\n\n") if part.strip()]
+    return page("help.html", job=job, here="help", paragraphs=paragraphs, start=start, start_text=start_text)
+
+
+# --- cards --------------------------------------------------------------------------------------------------
+
+
+def card(visit: Visit) -> Response:
+    """A card that this person has answered, to look at it and change the reply."""
+    found = visit.desk.database.card_at(visit.request.path_params["number"])
+    if found is None or visit.desk.database.reply(found.id, visit.rater.id) is None:
+        return _no_such_card()
+    return _card_page(visit, found)
+
+
+def send(visit: Visit) -> Response:
+    """A reply. A page that was sent before, or whose card somebody else has by now, is refused and said so."""
+    desk = visit.desk
+    found = desk.database.card_at(visit.request.path_params["number"])
+    ticket = desk.sessions.read_ticket(visit.form.get("ticket", [""])[0])
+    if found is None or ticket is None or ticket[:2] != [visit.rater.id, found.number]:
+        return _no_such_card()
+    _, _, times, opened = ticket
+    now = desk.clock()
+    try:
+        value = read_form(desk.job, found, visit.form)
+    except Invalid as e:
+        return _card_page(visit, found, problem=str(e), reply=_as_sent(desk.job, visit.form), opened=opened)
+    seconds = now - opened if 0 <= now - opened <= LONGEST_PAUSE else None
+    try:
+        save(desk.database, desk.job, visit.rater.id, found, value, times=times, seconds=seconds, now=now)
+    except Gone as e:
+        text = f"Nothing was saved: {e}."
+        return page("message.html", 409, title="Not saved", text=text, link="/", link_text="Next card")
+    return RedirectResponse("/" if times == 0 else "/mine", status_code=303)
+
+
+def draft(visit: Visit) -> Response:
+    """What is typed and not sent: kept for this person alone."""
+    desk = visit.desk
+    found = desk.database.card_at(visit.request.path_params["number"])
+    ticket = desk.sessions.read_ticket(visit.form.get("ticket", [""])[0])
+    if found is None or ticket is None or ticket[:2] != [visit.rater.id, found.number]:
+        return _no_such_card()
+    desk.database.keep_draft(found.id, visit.rater.id, _as_sent(desk.job, visit.form), desk.clock())
+    return Response(status_code=204)
+
+
+def _card_page(
+    visit: Visit,
+    card: Card,
+    *,
+    problem: str = "",
+    reply: Mapping[str, Any] | None = None,
+    opened: float | None = None,
+) -> Response:
+    desk, rater = visit.desk, visit.rater
+    kept = desk.database.reply(card.id, rater.id)
+    times = kept.times if kept else 0
+    if reply is None:
+        reply = desk.database.draft(card.id, rater.id) or (kept.value if kept else {})
+    opened = desk.clock() if opened is None else opened
+    return page(
+        "card.html",
+        422 if problem else 200,
+        here="card",
+        heading=f"Your reply to card {kept.number}" if kept else "What do you say?",
+        action=f"/card/{card.number}",
+        draft_url=f"/draft/{card.number}",
+        csrf=visit.csrf,
+        ticket=desk.sessions.ticket(rater.id, card.number, times, opened),
+        shown=as_shown(desk.job, card, rater.id),
+        reply=reply,
+        problem=problem,
+        can_skip=True,
+        job=desk.job,
+        **_progress(visit),
+    )
+
+
+def as_shown(job: Job, card: Card, rater: int) -> dict[str, Any]:
+    """The texts of a card as this person sees them: sides are drawn where a card has two alike, and nothing is
+    there that no page shows."""
+    found = {name: value for name, value in card.shown.items() if name not in ("about", "items")}
+    if job.kind == "rate":
+        found["one"], found["other"] = found.pop("original"), found.pop("variant")
+    if job.kind in ("rate", "pairs") and drawn(job.seed, rater, f"side {card.id}")[0] & 1:
+        found["one"], found["other"] = found["other"], found["one"]
+    return found
+
+
+def _as_sent(job: Job, form: Mapping[str, list[str]]) -> dict[str, Any]:
+    """A form that is no reply yet, to fill in the page again."""
+    found: dict[str, Any] = {n: form[n][0][:10_000] for n in ("value", "text", "reason", "flag") if form.get(n)}
+    if job.kind == "validate":
+        names = enumerate(job.criteria)
+        found["criteria"] = {name: form.get(f"criterion-{n}", [""])[0] for n, name in names}
+    if job.kind == "write":
+        found["texts"] = [text[:10_000] for text in form.get("texts", ())][: job.most]
+    return found
+
+
+def _progress(visit: Visit) -> dict[str, Any]:
+    database, job = visit.desk.database, visit.desk.job
+    replies = database.replies(visit.rater.id)
+    rest = left(database, job, visit.rater.id)
+    known = [reply.seconds for reply in replies if reply.seconds is not None]
+    minutes = round(rest * median(known) / 60) if known and rest else 0
+    return {"done": len(replies), "left": rest, "minutes": minutes}
+
+
+def _no_such_card() -> Response:
+    text = "This card is not yours."
+    return page("message.html", 404, title="No such card", text=text, link="/", link_text="Next card")
+
+
+# --- what was said ------------------------------------------------------------------------------------------
+
+
+def mine(visit: Visit) -> Response:
+    """All replies of this person, the last one first."""
+    database = visit.desk.database
+    rows = []
+    for reply in reversed(database.replies(visit.rater.id)):
+        found = database.card(reply.card)
+        if found is not None:
+            text, said = _summary(found.shown), in_words(reply.value)
+            rows.append({"number": reply.number, "text": text, "said": said, "url": f"/card/{found.number}"})
+    return page("mine.html", job=visit.desk.job, here="mine", rows=rows, **_progress(visit))
+
+
+def _summary(shown: Mapping[str, Any]) -> str:
+    names = ("question", "variant", "prompt", "text")
+    text = next((str(shown[name]) for name in names if shown.get(name)), "")
+    return text if len(text) <= SHOWN else f"{text[:SHOWN].rstrip()}…"
+
+
+def in_words(value: Mapping[str, Any]) -> str:
+    """{"value": "4"} -> "4"; {"criteria": {"label": "no"}} -> "label: no"; {"texts": [a, b]} -> "2 texts"."""
+    if "skip" in value:
+        return "skipped"
+    if "criteria" in value:
+        return ", ".join(f"{name}: {said}" for name, said in value["criteria"].items())
+    if "texts" in value:
+        return f"{len(value['texts'])} texts"
+    return str(value.get("value", value.get("text", "")))
+
+
+# --- practice -----------------------------------------------------------------------------------------------
+
+
+def practice(visit: Visit) -> Response:
+    """A card with a known answer, before the first real one; its reply is not kept."""
+    job, number = visit.desk.job, visit.request.path_params["number"]
+    if not 1 <= number <= len(job.practice):
+        return _no_such_card()
+    known = job.practice[number - 1]
+    made = Card(f"practice/{number}", "", texts_of_known(job, known), known=known.answer)
+    if visit.request.method == "GET":
+        return _practice_page(visit, made, number)
+    try:
+        value = read_form(job, made, visit.form)
+    except Invalid as e:
+        return _practice_page(visit, made, number, problem=str(e), reply=_as_sent(job, visit.form))
+    if number == len(job.practice):
+        visit.desk.database.has_practised(visit.rater.id)
+    return page(
+        "practised.html",
+        job=job,
+        here="help",
+        right=bool(is_right(made, value)),
+        answer=known.answer,
+        said=in_words(value),
+        because=known.because,
+        next="/" if number == len(job.practice) else f"/practice/{number + 1}",
+    )
+
+
+def _practice_page(
+    visit: Visit, card: Card, number: int, problem: str = "", reply: Mapping[str, Any] | None = None
+) -> Response:
+    job = visit.desk.job
+    return page(
+        "card.html",
+        422 if problem else 200,
+        here="help",
+        heading=f"Practice {number} of {len(job.practice)}: this does not count",
+        action=f"/practice/{number}",
+        draft_url="",
+        csrf=visit.csrf,
+        ticket="",
+        shown=as_shown(job, card, visit.rater.id),
+        reply=reply or {},
+        problem=problem,
+        can_skip=False,
+        job=job,
+    )

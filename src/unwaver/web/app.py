@@ -1,0 +1,36 @@
+"""A job as an application: its pages, with the guard before them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from unwaver.web import annotate
+from unwaver.web.desk import Desk, entrance, guarded
+from unwaver.web.guard import Guard
+from unwaver.web.pages import page, static
+
+
+def job_app(desk: Desk, hosts: Collection[str]) -> ASGIApp:
+    routes = [
+        Route("/in/{token}", entrance(desk)),
+        Route("/static/{name:path}", static),
+        Route("/", guarded(desk, annotate.home)),
+        Route("/help", guarded(desk, annotate.instructions)),
+        Route("/mine", guarded(desk, annotate.mine)),
+        Route("/card/{number:int}", guarded(desk, annotate.card)),
+        Route("/card/{number:int}", guarded(desk, annotate.send), methods=["POST"]),
+        Route("/draft/{number:int}", guarded(desk, annotate.draft), methods=["POST"]),
+        Route("/practice/{number:int}", guarded(desk, annotate.practice), methods=["GET", "POST"]),
+    ]
+    app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
+    return Guard(app, hosts=hosts, client=desk.client)
+
+
+async def _missing(_: Request, __: Exception) -> Response:
+    return page("message.html", 404, title="No such page", text="", link="/", link_text="To the first page")
