@@ -64,6 +64,7 @@ MODELS: Section = {
         "a model on any OpenAI-compatible server: openai/NAME,base_url=…",
     ),
     "predictions": ("unwaver.models.predictions:open_model", "a file of answers made elsewhere"),
+    "human": ("unwaver.models.human:open_model", "people who answered a job: their majority, or one: rater=r1"),
     "python": ("unwaver.models.python:open_model", "module:function of your own"),
     "bow": ("unwaver.models.bow:open_model", "a bag of words that unwaver bow or train --base ngrams has trained"),
     "fake": ("unwaver.models.fake:open_model", "constant, random or keyword: for tests and first steps"),

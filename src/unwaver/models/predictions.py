@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"\d{1,6}(\.0)?")
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class Row:
     line: int
     label: str | None
     text: str | None
@@ -49,7 +49,7 @@ class Predictions:
     method = "predictions"
     reads = ("item", "choices")
 
-    def __init__(self, path: Path, identity: str, rows: Mapping[tuple[str, int], _Row]):
+    def __init__(self, path: Path, identity: str, rows: Mapping[tuple[str, int], Row]):
         self.name = path.name.split(".")[0] or path.name
         self.identity = identity
         self.settings: Mapping[str, object] = {}
@@ -100,7 +100,7 @@ def open_model(name: str) -> Predictions:
     path = Path(name).expanduser()
     raw = _bytes_of(path)
     text = _text_of(raw, path)
-    rows: dict[tuple[str, int], _Row] = {}
+    rows: dict[tuple[str, int], Row] = {}
     for line, record in _records(text, path):
         key, row = _parse(record, line, path)
         if key in rows:
@@ -229,7 +229,7 @@ def _from_cells(row: dict[str, str], path: Path, line: int) -> dict[str, Any]:
     return record
 
 
-def _parse(record: Mapping[str, Any], line: int, path: Path) -> tuple[tuple[str, int], _Row]:
+def _parse(record: Mapping[str, Any], line: int, path: Path) -> tuple[tuple[str, int], Row]:
     id, replicate = record.get("id"), record.get("replicate")
     label, text, probs = record.get("label"), record.get("text"), record.get("probs")
     problem = None
@@ -251,7 +251,7 @@ def _parse(record: Mapping[str, Any], line: int, path: Path) -> tuple[tuple[str,
         logs = () if probs is None else log_probabilities(probs)
     except ValueError as e:
         raise DataError(str(e), file=path, line=line) from None
-    return (str(id), replicate or 0), _Row(line, _name(label), text, logs)
+    return (str(id), replicate or 0), Row(line, _name(label), text, logs)
 
 
 def _name(label: str | float | None) -> str | None:
@@ -263,7 +263,7 @@ def _name(label: str | float | None) -> str | None:
     return str(int(label)) if isinstance(label, int) or label.is_integer() else str(label)
 
 
-def _answer(row: _Row, request: Request, path: Path) -> Answer:
+def _answer(row: Row, request: Request, path: Path) -> Answer:
     choices = request.choices
     if row.probs and len(row.probs) != len(choices):
         raise DataError(

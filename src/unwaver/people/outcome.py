@@ -1,0 +1,212 @@
+"""What comes out of a job, at any time: verdicts, certified groups, a bank of paraphrases, labels, answers.
+
+People are r1, r2, … here, in the order in which they were invited: no name leaves the database. People who were
+set aside are left out of everything but the list of replies, where they are marked. What the owner decided takes
+the place of what people said.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unwaver.groups import group_to_json
+from unwaver.groups.review import COLUMNS, reviewed
+from unwaver.people.figures import said_of
+from unwaver.people.job import Job
+from unwaver.people.rules import YES, verdict
+from unwaver.people.store import Card, Database, Reply
+from unwaver.text import spreadsheet
+from unwaver.types import Group
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A job as it stands."""
+
+    job: Job
+    cards: list[Card]
+    replies: list[Reply]
+    decisions: Mapping[str, Mapping[str, Any]]
+    names: Mapping[int, str]  # of all people, as exports call them
+    aside: frozenset[int]
+
+    @property
+    def counted(self) -> list[Reply]:
+        return [reply for reply in self.replies if reply.rater not in self.aside]
+
+    @property
+    def people(self) -> list[int]:
+        """Who counts and has said something."""
+        return sorted({reply.rater for reply in self.counted})
+
+
+def outcome_of(job: Job, database: Database) -> Outcome:
+    people = database.raters()
+    return Outcome(
+        job=job,
+        cards=database.cards(),
+        replies=database.replies(),
+        decisions=database.decisions(),
+        names={rater.id: f"r{n}" for n, rater in enumerate(people, 1)},
+        aside=frozenset(rater.id for rater in people if rater.aside),
+    )
+
+
+# --- verdicts on variants -----------------------------------------------------------------------------------
+
+
+def verdicts(found: Outcome, rule: str = "") -> dict[str, bool]:
+    """Which variants stay, by the rule of the job or another; those that nobody judged are left out."""
+    said = said_of(found.cards, found.replies, sorted(found.aside))
+    kept: dict[str, bool] = {}
+    for card, values in said.items():
+        decision = found.decisions.get(card)
+        stays = decision["value"] in YES if decision else verdict(rule or found.job.keeps, values)
+        if stays is not None:
+            kept[card] = stays
+    return kept
+
+
+def certified_groups(found: Outcome, groups: Sequence[Group], rule: str = "") -> str:
+    """groups.jsonl with what people say of the variants; wrong ones do not count in a run."""
+    made = reviewed(groups, verdicts(found, rule))
+    return "".join(json.dumps(group_to_json(group), ensure_ascii=False) + "\n" for group in made)
+
+
+def review_sheet(found: Outcome, rater: int, rule: str = "") -> str:
+    """What one person said, as a sheet for --review: grades and criteria become ok or wrong by the rule."""
+    cards = {card.id: card for card in found.cards}
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for reply in found.replies:
+        card = cards.get(reply.card)
+        if reply.rater != rater or card is None or card.known is not None or "value" not in reply.value:
+            continue
+        stays = verdict(rule or found.job.keeps, [str(reply.value["value"])])
+        texts = [str(card.shown.get(name, "")) for name in ("original", "variant", "expected", "label")]
+        row = (card.id, *texts, "" if stays is None else "ok" if stays else "wrong", reply.value.get("reason", ""))
+        writer.writerow([spreadsheet.written(str(cell)) for cell in row])
+    return out.getvalue()
+
+
+# --- texts, labels, answers ---------------------------------------------------------------------------------
+
+
+def bank(found: Outcome) -> str:
+    """The paraphrases of all people as a bank (see unwaver.variants.bank), those of one text together."""
+    lines: dict[str, list[str]] = {}
+    texts = {card.id: card for card in found.cards}
+    for reply in found.counted:
+        lines.setdefault(reply.card, []).extend(map(str, reply.value.get("texts", ())))
+    records = (
+        {
+            **texts[card].shown["context"],
+            texts[card].shown["field"]: texts[card].shown["text"],
+            "variants": written,
+        }
+        for card, written in lines.items()
+        if written
+    )
+    return _lines(records)
+
+
+def audit(found: Outcome) -> str:
+    """Who wrote what, and when: one line for each paraphrase."""
+    texts = {card.id: card for card in found.cards}
+    return _lines(
+        {
+            "original": texts[reply.card].shown["text"],
+            "id": reply.card,
+            "written": text,
+            "by": found.names[reply.rater],
+            "aside": reply.rater in found.aside,
+            "saved": reply.saved,
+        }
+        for reply in found.replies
+        for text in reply.value.get("texts", ())
+    )
+
+
+def pair_labels(found: Outcome) -> str:
+    """For `unwaver agreement validate --pairs`: a column for each person, yes and no as 1 and 0, grades as they
+    are; empty where somebody did not judge the pair."""
+    said = {(reply.card, reply.rater): reply.value.get("value") for reply in found.counted}
+    records = []
+    for card in found.cards:
+        if card.known is not None or not any((card.id, rater) in said for rater in found.people):
+            continue
+        labels = {found.names[rater]: _label(said.get((card.id, rater))) for rater in found.people}
+        texts = {"question": card.shown["question"], "a": card.shown["one"], "b": card.shown["other"]}
+        records.append({"id": card.id, **texts, **labels})
+    return _lines(records)
+
+
+def _label(value: Any) -> float | None:
+    if value is None:
+        return None
+    text = str(value)
+    return float(text) if text.isdigit() else float(text in YES)
+
+
+def answers(found: Outcome, rater: int | None = None) -> dict[str, dict[str, str]]:
+    """By item: {"label": "yes"} or {"text": "…"}, of one person, or of the majority of all. Without a majority
+    there is a text that is no label. Free text has no majority: those items are left out."""
+    said: dict[str, list[Mapping[str, Any]]] = {}
+    for reply in found.counted if rater is None else found.replies:
+        if rater in (None, reply.rater) and "skip" not in reply.value:
+            said.setdefault(reply.card, []).append(reply.value)
+    made: dict[str, dict[str, str]] = {}
+    for card in found.cards:
+        of_card = said.get(card.id, [])
+        one = _majority(of_card) if rater is None else _plain(of_card[0]) if of_card else None
+        if one is not None and card.known is None:
+            made |= dict.fromkeys(card.shown.get("items", (card.id,)), one)
+    return made
+
+
+NO_MAJORITY = "(no majority)"
+
+
+def _plain(value: Mapping[str, Any]) -> dict[str, str]:
+    return {"label": str(value["value"])} if "value" in value else {"text": str(value.get("text", ""))}
+
+
+def _majority(values: Sequence[Mapping[str, Any]]) -> dict[str, str] | None:
+    labels = Counter(str(value["value"]) for value in values if "value" in value)
+    if not labels:
+        return None
+    (first, most), *others = labels.most_common(2)
+    return {"text": NO_MAJORITY} if others and others[0][1] == most else {"label": first}
+
+
+# --- everything ---------------------------------------------------------------------------------------------
+
+
+def all_replies(found: Outcome) -> str:
+    """A table of every reply, safe to open in a spreadsheet."""
+    cards = {card.id: card for card in found.cards}
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("card", "rater", "set_aside", "check", "reply", "reason", "flag", "seconds", "changes"))
+    for reply in found.replies:
+        value = reply.value
+        said = {n: v for n, v in value.items() if n not in ("reason", "flag")}
+        text = str(said.get("value", "")) if set(said) <= {"value"} else json.dumps(said, ensure_ascii=False)
+        checked = cards[reply.card].known is not None
+        seconds = "" if reply.seconds is None else f"{reply.seconds:.1f}"
+        who = (found.names.get(reply.rater, ""), int(reply.rater in found.aside))
+        remarks = (value.get("reason", ""), value.get("flag", ""))
+        row = (reply.card, *who, int(checked), text, *remarks, seconds, reply.times - 1)
+        writer.writerow([spreadsheet.written(str(cell)) for cell in row])
+    return out.getvalue()
+
+
+def _lines(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
