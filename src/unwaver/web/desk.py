@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from unwaver.people.job import Job
 from unwaver.people.store import Database, Rater
+from unwaver.types import Group
 from unwaver.web.pages import form_of, page
 from unwaver.web.sessions import FIELD, Session, Sessions, kept_secret, link_of
 
@@ -23,8 +24,15 @@ Form = dict[str, list[str]]
 class Desk:
     """One job. Each thread of the server has its own connection to the database."""
 
-    def __init__(self, job: Job, *, secure: bool = False, clock: Callable[[], float] = time.time):
-        self.job, self.clock = job, clock
+    def __init__(
+        self,
+        job: Job,
+        groups: Sequence[Group] = (),
+        *,
+        secure: bool = False,
+        clock: Callable[[], float] = time.time,
+    ):
+        self.job, self.groups, self.clock = job, list(groups), clock
         self.sessions = Sessions(kept_secret(secret_of(job)), secure=secure)
         self._threads = threading.local()
 

@@ -1,0 +1,199 @@
+"""The page of the owner: progress, agreement, disputes, exports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Any
+
+from starlette.responses import RedirectResponse, Response
+
+from unwaver.people import outcome
+from unwaver.people.figures import Agreement, agreements, disputed, kept_by, progress, said_of
+from unwaver.people.queue import smallest_gap
+from unwaver.people.store import Card
+from unwaver.stats.raters import Raters
+from unwaver.types import Group
+from unwaver.web.annotate import in_words
+from unwaver.web.desk import Visit
+from unwaver.web.pages import page
+
+MOST_DISPUTED = 50  # on the page; those that are decided make room for others
+_TEXT, _JSONL, _CSV, _TSV = "text/plain", "application/jsonl", "text/csv", "text/tab-separated-values"
+
+
+def overview(visit: Visit) -> Response:
+    desk = visit.desk
+    job, found = desk.job, outcome.outcome_of(desk.job, desk.database)
+    said = said_of(found.cards, found.replies, sorted(found.aside))
+    rows = agreements(job, found.cards, found.replies, sorted(found.aside))
+    open_cards = [id for id in disputed(said) if id not in found.decisions]
+    decided = [id for id in disputed(said) if id in found.decisions]
+    cards = {card.id: card for card in found.cards}
+    judges = job.kind in ("rate", "validate", "review")
+    return page(
+        "owner.html",
+        job=job,
+        csrf=visit.csrf,
+        people=progress(desk.database),
+        agreement=[_agreement(row) for row in rows],
+        level=rows[0].level if rows else "",
+        rules=kept_by(said, [*dict.fromkeys([*_rules_for(job.kind), job.keeps])]) if judges else {},
+        disputed=[_dispute(found, cards[id]) for id in [*open_cards, *decided][:MOST_DISPUTED]],
+        more_disputed=max(0, len(open_cards) + len(decided) - MOST_DISPUTED),
+        exports=[(name, about) for name, (about, _) in exports(visit).items()],
+        gap=_gap(found),
+        **_counts(found),
+    )
+
+
+def _rules_for(kind: str) -> tuple[str, ...]:
+    return ("mean>=4", "mean<=2") if kind == "rate" else ("2-of-3", "majority", "all-yes")
+
+
+def _gap(found: outcome.Outcome) -> int | None:
+    if found.job.kind != "answer":
+        return None
+    return smallest_gap(found.replies, {card.id: card.unit for card in found.cards})
+
+
+def _counts(found: outcome.Outcome) -> dict[str, Any]:
+    own = [card for card in found.cards if card.known is None]
+    of_card = Counter(reply.card for reply in found.counted)
+    seconds = [reply.seconds for reply in found.counted if reply.seconds is not None]
+    given = sum(min(of_card[card.id], found.job.raters) for card in own)
+    typical = median(seconds) if seconds else None
+    left = len(own) * found.job.raters - given
+    return {
+        "units": len(own),
+        "unit_name": "cards" if len(own) != 1 else "card",
+        "whole": sum(of_card[card.id] >= found.job.raters for card in own),
+        "given": given,
+        "median_seconds": typical,
+        "hours": _duration(left * typical) if typical else "",
+    }
+
+
+def _duration(seconds: float) -> str:
+    """90 -> "2 min"; 9000 -> "2.5 h"."""
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _agreement(row: Agreement) -> dict[str, str]:
+    name = row.criterion or "replies"
+    agree = row.fleiss.agreement
+    return {
+        "name": f"{name}, {row.kind}" if row.kind else name,
+        "cards": f"{row.fleiss.items:,}",
+        "agree": "–" if agree is None else f"{100 * agree:.1f} %",
+        "cohen": _value(row.cohen) if row.cohen else "–",
+        "fleiss": _value(row.fleiss),
+        "alpha": _value(row.alpha),
+    }
+
+
+def _value(found: Raters) -> str:
+    kappa = found.kappa
+    if kappa.value is None:
+        return "undefined"
+    between = "" if kappa.low is None else f" [{kappa.low:.2f} – {kappa.high:.2f}]"
+    return f"{kappa.value:.2f}{between}"
+
+
+def _dispute(found: outcome.Outcome, card: Card) -> dict[str, Any]:
+    replies = [reply for reply in found.counted if reply.card == card.id]
+    hidden = ("about", "items", "choices", "field")
+    texts = [(name, value) for name, value in card.shown.items() if name not in hidden and isinstance(value, str)]
+    texts += list(card.shown.get("context", {}).items())
+    first = next((text for name, text in texts if name in ("variant", "question", "prompt")), card.id)
+    decision = found.decisions.get(card.id)
+    return {
+        "number": card.number,
+        "summary": first if len(first) <= 80 else f"{first[:80].rstrip()}…",
+        "said": ", ".join(in_words(reply.value) for reply in replies),
+        "decided": in_words(decision) if decision else "",
+        "texts": texts,
+        "reasons": "; ".join(str(reply.value["reason"]) for reply in replies if reply.value.get("reason")),
+        "choices": list(found.job.choices or card.shown.get("choices", ())),
+    }
+
+
+# --- what the owner does ------------------------------------------------------------------------------------
+
+
+def set_aside(visit: Visit) -> Response:
+    rater = visit.desk.database.rater(_number(visit.form, "rater"))
+    if rater is not None and not rater.owner:
+        visit.desk.database.set_aside(rater.id, visit.form.get("aside") == ["1"])
+    return RedirectResponse("/owner#progress", status_code=303)
+
+
+def forget(visit: Visit) -> Response:
+    rater = visit.desk.database.rater(visit.request.path_params["rater"])
+    if rater is None or rater.owner:
+        return page("message.html", 404, title="No such rater", text="", link="/owner", link_text="Back")
+    if visit.request.method == "GET":
+        return page("forget.html", rater=rater, csrf=visit.csrf)
+    visit.desk.database.forget(rater.id)
+    return RedirectResponse("/owner#progress", status_code=303)
+
+
+def decide(visit: Visit) -> Response:
+    desk, card = visit.desk, visit.desk.database.card_at(_number(visit.form, "card"))
+    value = visit.form.get("value", [""])[0]
+    if card is None or value not in (desk.job.choices or card.shown.get("choices", ())):
+        return page("message.html", 404, title="No such card", text="", link="/owner", link_text="Back")
+    desk.database.decide(card.id, {"value": value}, desk.clock())
+    return RedirectResponse("/owner#disputed", status_code=303)
+
+
+def _number(form: Mapping[str, list[str]], name: str) -> int:
+    text = form.get(name, [""])[0]
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+
+
+# --- exports ------------------------------------------------------------------------------------------------
+
+Export = tuple[str, Callable[[], str]]
+
+
+def exports(visit: Visit) -> dict[str, Export]:
+    """What can be taken out of this job, by file name."""
+    job, groups = visit.desk.job, visit.desk.groups
+    found = outcome.outcome_of(job, visit.desk.database)
+    made: dict[str, Export] = {}
+    if job.kind in ("rate", "validate", "review"):
+        made |= _of_variants(found, groups)
+    if job.kind == "write":
+        made["bank.jsonl"] = ("paraphrases, for --writer bank/bank.jsonl", lambda: outcome.bank(found))
+        made["audit.jsonl"] = ("who wrote what, and when", lambda: outcome.audit(found))
+    if job.kind == "pairs":
+        about = "labels, for unwaver agreement validate --pairs pairs.jsonl"
+        made["pairs.jsonl"] = (about, lambda: outcome.pair_labels(found))
+    made["replies.csv"] = ("every reply, for a spreadsheet", lambda: outcome.all_replies(found))
+    return made
+
+
+def _of_variants(found: outcome.Outcome, groups: list[Group]) -> dict[str, Export]:
+    made: dict[str, Export] = {
+        "groups.jsonl": (
+            f"groups with the variants that {found.job.keeps} keeps",
+            lambda: outcome.certified_groups(found, groups),
+        )
+    }
+    for rater in found.people:
+        name = found.names[rater]
+        about = f"what {name} says, for --review"
+        made[f"review-{name}.tsv"] = (about, lambda r=rater: outcome.review_sheet(found, r))  # type: ignore[misc]
+    return made
+
+
+def export(visit: Visit) -> Response:
+    name = visit.request.path_params["name"]
+    found = exports(visit).get(name)
+    if found is None:
+        return page("message.html", 404, title="No such export", text="", link="/owner", link_text="Back")
+    kinds = {"jsonl": _JSONL, "csv": _CSV, "tsv": _TSV}
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(found[1](), media_type=kinds.get(name.rpartition(".")[2], _TEXT), headers=headers)
