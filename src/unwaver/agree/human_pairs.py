@@ -171,6 +171,17 @@ def read_pairs(path: Path, columns: Mapping[str, str] | None = None, raters: Seq
     return JudgedPairs(pairs, **left_out, raters=people, ratings=ratings, columns=places)
 
 
+def unjudged_pairs(path: Path) -> list[tuple[str, str, str, str]]:
+    """Pairs for people to judge: id, question and two answers. Rows with an empty text are left out."""
+    rows = read_rows(path)
+    found = []
+    for number, row in enumerate(rows, 1):
+        pair = _pair(row, _places(row, {}, NEEDED[:-1]))
+        if pair is not None:
+            found.append((str(row.cells.get("id") or number), pair.question, pair.a, pair.b[0]))
+    return found
+
+
 _LEFT = {
     "empty": "every pair has an empty text",
     "unlabelled": "no rater gave a label",
