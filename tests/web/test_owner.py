@@ -83,7 +83,7 @@ def test_agreement_and_rules(played: Any) -> None:
 def test_disputes_are_decided(played: Any) -> None:
     desk, owner = played("review", ({"value": "ok"}, {"value": "wrong", "reason": "weaker"}))
     assert owner.page.text.count("<details>") == 3
-    assert "Reasons: weaker" in owner.page.text
+    assert 'reason: <q dir="auto">weaker</q>' in owner.page.text
     csrf = re.search(r'name="csrf" value="([^"]+)"', owner.page.text)[1]  # type: ignore[index]
     done = owner.client.post("/owner/decide", data={"csrf": csrf, "card": "1", "value": "ok"})
     assert done.status_code == 303

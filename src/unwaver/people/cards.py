@@ -17,7 +17,7 @@ from typing import Any
 
 from unwaver.errors import DataError
 from unwaver.groups.review import relation_of, texts_of, variants_of
-from unwaver.people.job import Job, Known
+from unwaver.people.job import KNOWN_TEXTS, WITH_CONTEXT, Job, Known
 from unwaver.people.store import Card
 from unwaver.types import Group, Item
 
@@ -45,7 +45,15 @@ def cards_of(
     if not found:
         needs = {"pairs": "pairs of answers", "write": f'items with the text "{job.field}"', "answer": "groups"}
         raise DataError(f"nothing to ask: {job.source} has no {needs.get(job.kind, 'variants')}", file=job.path)
-    return [*_drawn(found, job), *_checks(job)]
+    return _mixed(_drawn(found, job), list(_checks(job)), job)
+
+
+def _mixed(cards: Sequence[Card], checks: Sequence[Card], job: Job) -> list[Card]:
+    """Cards with a known answer anywhere among the others, so that their number in the file does not tell them."""
+    draw, found = Random(job.seed), list(cards)
+    for check in checks:
+        found.insert(draw.randint(0, len(found)), check)
+    return found
 
 
 def _drawn(cards: Sequence[Card], job: Job) -> list[Card]:
@@ -62,10 +70,15 @@ def _checks(job: Job) -> Iterator[Card]:
 
 
 def texts_of_known(job: Job, known: Known) -> dict[str, Any]:
-    """A card of [[checks]] or [[practice]] has the texts of its kind; the choices of `answer` are its own."""
-    found: dict[str, Any] = dict(known.shown)
-    if job.kind == "answer" and "choices" in found:
-        found["choices"] = [choice.strip() for choice in str(found["choices"]).split("|")]
+    """A card of [[checks]] or [[practice]], as the others of its kind look: what it has besides is context."""
+    needed, optional = KNOWN_TEXTS[job.kind]
+    found: dict[str, Any] = {name: text for name, text in known.shown.items() if name in (*needed, *optional)}
+    if job.kind in WITH_CONTEXT:
+        found["context"] = {name: text for name, text in known.shown.items() if name not in found}
+    if job.kind == "write":
+        found["field"] = job.field
+    if job.kind == "answer":
+        found["choices"] = [c.strip() for c in str(found.get("choices", "")).split("|") if c.strip()]
     return found
 
 

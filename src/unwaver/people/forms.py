@@ -31,10 +31,8 @@ class Invalid(Exception):
 
 def read_form(job: Job, card: Card, form: Form) -> dict[str, Any]:
     """The reply; Invalid says what is missing."""
-    if form.get("skip"):
-        return {"skip": _text(form, "reason") or "skipped"}
-    value = _reply(job, card, form)
     flag = _text(form, "flag")
+    value = {"skip": _text(form, "reason") or "skipped"} if form.get("skip") else _reply(job, card, form)
     return {**value, **({"flag": flag} if flag else {})}
 
 
@@ -46,9 +44,14 @@ def _reply(job: Job, card: Card, form: Form) -> dict[str, Any]:
     return _validated(job, form) if job.kind == "validate" else _chosen(job, form)
 
 
+def plain(text: str) -> str:
+    """One spelling of each letter and of the ends of lines."""
+    return unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\0", "")
+
+
 def _text(form: Form, name: str) -> str:
     found = next(iter(form.get(name, ())), "")
-    text = unicodedata.normalize("NFC", found).replace("\r\n", "\n").replace("\0", "").strip()
+    text = plain(found).strip()
     if len(text) > LONGEST:
         raise Invalid(f"This text has {len(text):,} characters; at most {LONGEST:,} can be kept.")
     return text
@@ -97,7 +100,7 @@ def _written(job: Job, original: str, form: Form) -> dict[str, Any]:
         raise Invalid(f"Write at least {job.least} paraphrases; there {_are(len(texts))}.")
     if len(texts) > job.most:
         raise Invalid(f"Write at most {job.most} paraphrases; there {_are(len(texts))}.")
-    if problems := list(copies(original, texts)):
+    if problems := list(copies(plain(original), texts)):
         raise Invalid(" ".join(problems))
     return {"texts": texts}
 
@@ -109,6 +112,8 @@ def _are(count: int) -> str:
 def copies(original: str, texts: Sequence[str]) -> Iterator[str]:
     """What is wrong with paraphrases that are too close to the original or to one another."""
     for n, text in enumerate(texts, 1):
+        if not any(letter.isalnum() for letter in text):
+            yield f"Paraphrase {n} has no words."
         if jaccard_distance(text, original) < NEAR:
             yield f"Paraphrase {n} has nearly the same words as the original."
         for m, other in enumerate(texts[: n - 1], 1):

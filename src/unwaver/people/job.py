@@ -31,6 +31,16 @@ YES_NO_UNSURE = ("yes", "no", "unsure")
 SAME = ("yes", "no")
 REVIEW = ("ok", "wrong")
 _RULES = {"rate": "mean>=4", "validate": "all-yes", "pairs": "majority", "review": "majority"}
+# the texts of a card with a known answer: those that it needs, and those that it may have
+KNOWN_TEXTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "rate": (("original", "variant"), ()),
+    "write": (("text",), ()),
+    "validate": (("original", "variant"), ("label",)),
+    "answer": (("prompt",), ("choices",)),
+    "pairs": (("question", "one", "other"), ()),
+    "review": (("original", "variant", "expected"), ()),
+}
+WITH_CONTEXT = ("rate", "write", "validate", "review")  # every other text of their cards is shown as context
 _EXAMPLE = 'kind = "rate", from = "groups.jsonl": unwaver annotate --new rate writes a whole file'
 
 
@@ -171,8 +181,24 @@ def _check_whole(job: Job) -> None:
         raise DataError("field is missing: which text is paraphrased", file=job.path, hint='field = "question"')
     if job.rule:
         check_rule(job.rule, job.path)
-    allowed = {"yes", "no"} if job.kind == "validate" else set(job.choices)
-    for known in (*job.practice, *job.checks):
-        if allowed and known.answer not in allowed:
-            what = f"answer = {shown(known.answer)}, expected {', '.join(sorted(allowed))}"
-            raise DataError(what, file=job.path, hint="give the answer as a rater would")
+    if job.kind == "write" and job.checks:
+        hint = "leave [[checks]] out; a job of kind validate judges what people wrote"
+        raise DataError("[[checks]]: a paraphrase has no one right answer", file=job.path, hint=hint)
+    for where, entries in (("[[practice]]", job.practice), ("[[checks]]", job.checks)):
+        for n, known in enumerate(entries, 1):
+            _check_known(job, known, f"{where} number {n}")
+
+
+def _check_known(job: Job, known: Known, where: str) -> None:
+    choices = [choice.strip() for choice in known.shown.get("choices", "").split("|") if choice.strip()]
+    allowed = ("yes", "no") if job.kind == "validate" else job.choices or choices
+    if allowed and known.answer not in allowed:
+        what = f"{where}: answer = {shown(known.answer)}, expected {', '.join(allowed)}"
+        raise DataError(what, file=job.path, hint="give the answer as a rater would")
+    needed, optional = KNOWN_TEXTS[job.kind]
+    if missing := [name for name in needed if not known.shown.get(name)]:
+        raise DataError(f"{where} has no {missing[0]}", file=job.path, hint=f'{missing[0]} = "…"')
+    other = [name for name in known.shown if name not in (*needed, *optional)]
+    if other and job.kind not in WITH_CONTEXT:
+        hint = near(other[0], [*needed, *optional, "answer", "because"])
+        raise DataError(f'{where}: "{other[0]}" is not known', file=job.path, hint=hint)

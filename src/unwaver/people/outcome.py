@@ -53,7 +53,7 @@ def outcome_of(job: Job, database: Database) -> Outcome:
         cards=database.cards(),
         replies=database.replies(),
         decisions=database.decisions(),
-        names={rater.id: f"r{n}" for n, rater in enumerate(people, 1)},
+        names=database.pseudonyms(),
         aside=frozenset(rater.id for rater in people if rater.aside),
     )
 

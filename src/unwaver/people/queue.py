@@ -4,9 +4,10 @@
   their own texts.
 - Units that somebody has begun come first, so that judgements overlap early; among equals the order is drawn for
   each person from the seed.
-- A person takes one unit at a time. With `answer`, it is a batch of groups whose first cards come before their
-  second ones: the cards of a group stand as far apart as the batch allows.
-- What is not answered within the time is free again; each save gives all that a person holds new time.
+- A person takes one unit at a time. With `answer`, it is a batch of groups: one card of each, in an order that is
+  drawn, then another of each. The cards of a group stand as far apart as the batch allows.
+- What is not answered within the time is free again; each save gives all that a person holds new time. A late
+  reply is still kept where nobody else has the unit.
 - Every `check_every` cards a person gets one whose answer is known, while there are such.
 """
 
@@ -15,22 +16,25 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from unwaver.people.job import Job
-from unwaver.people.store import Card, Database, Reply
+from unwaver.people.store import Card, Database, Reply, reply_of
 
-BATCH = 20  # groups that a person takes at once with `answer`
+BATCH = 20  # groups that a person takes at once with `answer`, and the rest with them where it is smaller
+DONE = 1e18  # the time of a claim whose cards are all answered: it does not end
 
 # who holds a unit or has done it; people who were set aside do not count
 _TAKEN = """
     SELECT count(*) FROM claims JOIN raters ON raters.id = claims.rater
     WHERE claims.unit = units.id AND NOT raters.aside
 """
-_OPEN = """
-    SELECT cards.id FROM cards JOIN claims ON claims.unit = cards.unit AND claims.rater = :rater
-    WHERE NOT EXISTS (SELECT 1 FROM replies WHERE replies.card = cards.id AND replies.rater = :rater)
+_HELD = f"""
+    SELECT cards.id, cards.unit, cards.known, claims.batch, EXISTS (
+        SELECT 1 FROM replies WHERE replies.card = cards.id AND replies.rater = :rater
+    ) AS done
+    FROM claims JOIN cards ON cards.unit = claims.unit WHERE claims.rater = :rater AND claims.until < {DONE}
 """
 
 
@@ -42,15 +46,14 @@ def next_card(database: Database, job: Job, rater: int, now: float) -> Card | No
     """What this person is to do now, and nobody else beyond `raters`; None where nothing is left for them."""
     with database.transaction() as db:
         _free_expired(db, now)
-        if not _open(db, rater):
-            _take(db, job, rater, now)
-        found = _open(db, rater)
-    cards = [database.card(id) for id in found]
-    waiting = [card for card in cards if card is not None]
-    batches = {row["unit"]: row["batch"] for row in database.rows("SELECT * FROM claims WHERE rater = ?", rater)}
-    return min(
-        waiting, key=lambda c: (batches.get(c.unit, 0), c.place, drawn(job.seed, rater, c.unit)), default=None
-    )
+        waiting = _waiting(db, job, rater)
+        if not (waiting and waiting[0]["known"] is not None):
+            taken = _check_due(db, job, rater) or ([] if waiting else _free_units(db, job, rater))
+            if not taken and not waiting:
+                taken = _check_due(db, job, rater, at_end=True)
+            _claim(db, job, rater, taken, now)
+            waiting = _waiting(db, job, rater) if taken else waiting
+    return database.card(waiting[0]["id"]) if waiting else None
 
 
 def save(
@@ -63,43 +66,59 @@ def save(
     times: int,
     seconds: float | None,
     now: float,
+    was_given: bool = False,
 ) -> Reply:
     """Keep a reply. `times` is how often it had been saved when the page was made: a page that was sent already is
-    refused, and so is one that somebody else has the card of by now."""
+    refused. The same reply sent twice is one reply: the answer to the first may have been lost on the way.
+
+    `was_given` says that this person once got the card: where their time is over, the reply is still kept if the
+    card is free, and refused if others have it by now."""
+    text = json.dumps(value, ensure_ascii=False)
     with database.transaction() as db:
-        _free_expired(db, now, but=rater)
-        before = db.execute("SELECT times FROM replies WHERE card = ? AND rater = ?", (card.id, rater)).fetchone()
+        before = db.execute("SELECT * FROM replies WHERE card = ? AND rater = ?", (card.id, rater)).fetchone()
+        if before and before["times"] == times + 1 and before["value"] == text:
+            return reply_of(before)
         if (before["times"] if before else 0) != times:
             raise Gone("this page was sent before")
-        if not _holds(db, card.unit, rater):
-            raise Gone("this card went to somebody else")
+        _free_expired(db, now, but=rater)
+        if not before and not _holds(db, card.unit, rater):
+            if not (was_given and _is_free(db, job, card.unit)):
+                raise Gone("this card went to somebody else")
+            _claim(db, job, rater, [card.unit], now)
         number = db.execute(
             "SELECT coalesce(max(number), 0) + 1 FROM replies WHERE rater = ?", (rater,)
         ).fetchone()[0]
-        text = json.dumps(value, ensure_ascii=False)
         db.execute(
             "INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, 1) ON CONFLICT (rater, card) DO UPDATE SET "
             "value = excluded.value, saved = excluded.saved, times = times + 1",
             (card.id, rater, text, number, seconds, now),
         )
         db.execute("DELETE FROM drafts WHERE card = ? AND rater = ?", (card.id, rater))
-        db.execute("UPDATE claims SET until = ? WHERE rater = ?", (now + 60 * job.claim_minutes, rater))
-    found = database.reply(card.id, rater)
-    assert found is not None
-    return found
+        _prolong(db, job, rater, card.unit, now)
+        made = db.execute("SELECT * FROM replies WHERE card = ? AND rater = ?", (card.id, rater)).fetchone()
+    return reply_of(made)
 
 
 def left(database: Database, job: Job, rater: int) -> int:
-    """How many cards this person may still get, as things stand."""
+    """How many cards this person may still get, as things stand; those with a known answer are among them, so that
+    no number tells them from the others."""
     free = f"SELECT id FROM units WHERE NOT is_check AND author IS NOT :rater AND ({_TAKEN}) < :most"
     query = f"""
-        SELECT count(*) FROM cards WHERE (
-            unit IN (SELECT unit FROM claims WHERE rater = :rater)
+        SELECT count(*) FROM cards WHERE known IS NULL AND (
+            unit IN (SELECT unit FROM claims WHERE rater = :rater AND until < {DONE})
             OR unit IN ({free})
         ) AND NOT EXISTS (SELECT 1 FROM replies WHERE replies.card = cards.id AND replies.rater = :rater)
     """
-    found = database.db.execute(query, {"rater": rater, "most": job.raters})
-    return int(found.fetchone()[0])
+    own = int(database.named(query, rater=rater, most=job.raters)[0][0])
+    row = database.named(_COUNTS, rater=rater)[0]
+    checks = int(database.rows("SELECT count(*) FROM units WHERE is_check")[0][0])
+    planned = _planned_checks(job, rater, row["done"] + own)
+    return own + max(0, min(checks, planned) - int(row["checked"]))
+
+
+def others_are_busy(database: Database, rater: int) -> bool:
+    """Whether somebody holds cards that they may still give back."""
+    return bool(database.rows(f"SELECT 1 FROM claims WHERE rater != ? AND until < {DONE} LIMIT 1", rater))
 
 
 def release(database: Database, rater: int) -> None:
@@ -129,45 +148,79 @@ def drawn(seed: int, rater: int, unit: str) -> bytes:
     return hashlib.sha256(f"{seed}\0{rater}\0{unit}".encode()).digest()
 
 
-def _open(db: sqlite3.Connection, rater: int) -> list[str]:
-    return [row["id"] for row in db.execute(_OPEN, {"rater": rater})]
+def _waiting(db: sqlite3.Connection, job: Job, rater: int) -> list[sqlite3.Row]:
+    """The cards that this person has taken and not answered, in their order: one with a known answer first."""
+    units: dict[str, list[sqlite3.Row]] = {}
+    for row in db.execute(_HELD, {"rater": rater}):
+        units.setdefault(row["unit"], []).append(row)
+    found: list[tuple[tuple[bool, int, int, bytes], sqlite3.Row]] = []
+    for unit, rows in units.items():
+        turn = drawn(job.seed, rater, unit)
+        rows.sort(key=lambda row: drawn(job.seed, rater, f"place {row['id']}"))
+        found += [
+            ((row["known"] is None, row["batch"], place, turn), row)
+            for place, row in enumerate(rows)
+            if not row["done"]
+        ]
+    return [row for _, row in sorted(found, key=lambda each: each[0])]
 
 
 def _holds(db: sqlite3.Connection, unit: str, rater: int) -> bool:
     return db.execute("SELECT 1 FROM claims WHERE unit = ? AND rater = ?", (unit, rater)).fetchone() is not None
 
 
+def _is_free(db: sqlite3.Connection, job: Job, unit: str) -> bool:
+    row = db.execute(f"SELECT is_check, ({_TAKEN}) AS taken FROM units WHERE id = ?", (unit,)).fetchone()
+    return row is not None and bool(row["is_check"] or row["taken"] < job.raters)
+
+
 def _free_expired(db: sqlite3.Connection, now: float, but: int | None = None) -> None:
-    """Claims whose time is over, with a card that is not answered. A person who is still there keeps theirs as
-    long as nobody has asked for it."""
-    db.execute(
-        "DELETE FROM claims WHERE until < ? AND rater IS NOT ? AND EXISTS (SELECT 1 FROM cards WHERE "
-        "cards.unit = claims.unit AND NOT EXISTS (SELECT 1 FROM replies WHERE replies.card = cards.id AND "
-        "replies.rater = claims.rater))",
-        (now, but),
-    )
+    """A person who is still there keeps theirs as long as nobody has asked for it."""
+    db.execute("DELETE FROM claims WHERE until < ? AND rater IS NOT ?", (now, but))
 
 
-def _take(db: sqlite3.Connection, job: Job, rater: int, now: float) -> None:
-    units = _check_due(db, job, rater) or _free_units(db, job, rater) or _check_due(db, job, rater, at_end=True)
+def _claim(db: sqlite3.Connection, job: Job, rater: int, units: Iterable[str], now: float) -> None:
     batch = db.execute("SELECT coalesce(max(batch), 0) + 1 FROM claims WHERE rater = ?", (rater,)).fetchone()[0]
     until = now + 60 * job.claim_minutes
     db.executemany("INSERT INTO claims VALUES (?, ?, ?, ?)", [(unit, rater, batch, until) for unit in units])
 
 
+def _prolong(db: sqlite3.Connection, job: Job, rater: int, unit: str, now: float) -> None:
+    """New time for all that a person holds; what they have done does not end."""
+    until = now + 60 * job.claim_minutes
+    db.execute(f"UPDATE claims SET until = ? WHERE rater = ? AND until < {DONE}", (until, rater))
+    db.execute(
+        f"UPDATE claims SET until = {DONE} WHERE rater = :rater AND unit = :unit AND NOT EXISTS ("
+        "SELECT 1 FROM cards WHERE cards.unit = :unit AND NOT EXISTS ("
+        "SELECT 1 FROM replies WHERE replies.card = cards.id AND replies.rater = :rater))",
+        {"rater": rater, "unit": unit},
+    )
+
+
+_COUNTS = """
+    SELECT coalesce(sum(known IS NULL), 0) AS done, coalesce(sum(known IS NOT NULL), 0) AS checked
+    FROM replies JOIN cards ON cards.id = replies.card WHERE rater = :rater
+"""
+
+
+def _first_check(job: Job, rater: int) -> int:
+    """How many cards come before the first one with a known answer."""
+    return drawn(job.seed, rater, "first check")[0] % job.check_every
+
+
+def _planned_checks(job: Job, rater: int, cards: int) -> int:
+    """How many cards with a known answer belong to so many others; one where there are few."""
+    if not cards:
+        return 0
+    return max(1, (cards - _first_check(job, rater)) // job.check_every + 1)
+
+
 def _check_due(db: sqlite3.Connection, job: Job, rater: int, *, at_end: bool = False) -> list[str]:
     """A card with a known answer, every `check_every` cards; the first somewhere in the first stretch, or at the
     end of a job that is shorter."""
-    query = """
-        SELECT coalesce(sum(known IS NULL), 0) AS done, coalesce(sum(known IS NOT NULL), 0) AS checked
-        FROM replies JOIN cards ON cards.id = replies.card WHERE rater = ?
-    """
-    row = db.execute(query, (rater,)).fetchone()
-    first = drawn(job.seed, rater, "first check")[0] % job.check_every
-    if (
-        not (at_end and row["done"] and not row["checked"])
-        and row["done"] < first + row["checked"] * job.check_every
-    ):
+    row = db.execute(_COUNTS, {"rater": rater}).fetchone()
+    due = row["done"] >= _first_check(job, rater) + row["checked"] * job.check_every
+    if not due and not (at_end and row["done"] and not row["checked"]):
         return []
     query = "SELECT id FROM units WHERE is_check AND id NOT IN (SELECT unit FROM claims WHERE rater = ?)"
     found = [each["id"] for each in db.execute(query, (rater,))]
@@ -176,7 +229,10 @@ def _check_due(db: sqlite3.Connection, job: Job, rater: int, *, at_end: bool = F
 
 def _free_units(db: sqlite3.Connection, job: Job, rater: int) -> list[str]:
     """First those that this person has begun and lost, then those of others, then the rest."""
-    begun = "SELECT unit FROM cards JOIN replies ON replies.card = cards.id WHERE rater = :rater"
+    begun = " UNION ".join(
+        f"SELECT unit FROM cards JOIN {table} ON {table}.card = cards.id WHERE rater = :rater"
+        for table in ("replies", "drafts")
+    )
     query = f"""
         SELECT id, ({_TAKEN}) AS taken, id IN ({begun}) AS begun FROM units
         WHERE NOT is_check AND author IS NOT :rater AND taken < :most
@@ -184,4 +240,6 @@ def _free_units(db: sqlite3.Connection, job: Job, rater: int) -> list[str]:
     """
     found = list(db.execute(query, {"rater": rater, "most": job.raters}))
     found.sort(key=lambda row: (-row["begun"], -row["taken"], drawn(job.seed, rater, row["id"])))
-    return [row["id"] for row in found[: BATCH if job.kind == "answer" else 1]]
+    if job.kind != "answer":
+        return [row["id"] for row in found[:1]]
+    return [row["id"] for row in (found if len(found) < 2 * BATCH else found[:BATCH])]

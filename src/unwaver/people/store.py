@@ -17,7 +17,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ VERSION = 1
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE raters (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, token TEXT NOT NULL UNIQUE, owner INTEGER NOT NULL,
-    aside INTEGER NOT NULL DEFAULT 0, practised INTEGER NOT NULL DEFAULT 0
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, token TEXT NOT NULL UNIQUE,
+    owner INTEGER NOT NULL, aside INTEGER NOT NULL DEFAULT 0, practised INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE units (id TEXT PRIMARY KEY, author INTEGER, is_check INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE cards (
@@ -43,6 +43,7 @@ CREATE TABLE claims (
     batch INTEGER NOT NULL, until REAL NOT NULL, PRIMARY KEY (rater, unit)
 ) WITHOUT ROWID;
 CREATE INDEX claims_of_unit ON claims (unit);
+CREATE INDEX claims_that_end ON claims (until);
 CREATE TABLE replies (
     card TEXT NOT NULL REFERENCES cards (id), rater INTEGER NOT NULL REFERENCES raters (id), value TEXT NOT NULL,
     number INTEGER NOT NULL, seconds REAL, saved REAL NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (rater, card)
@@ -92,8 +93,10 @@ class Reply:
 class Database:
     """One connection; each thread has its own."""
 
-    def __init__(self, path: Path, *, read_only: bool = False):
-        self.path, self._read_only = path, read_only
+    def __init__(self, path: Path, *, read_only: bool = False, turn: AbstractContextManager[Any] | None = None):
+        """`turn` is a lock that the threads of a server share: they write one after the other, in place of trying
+        again and again until SQLite lets them."""
+        self.path, self._read_only, self._turn = path, read_only, turn or nullcontext()
         with self._explained():
             if read_only:
                 self.db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
@@ -102,6 +105,7 @@ class Database:
                 self.db.execute("PRAGMA journal_mode=WAL")
                 self.db.execute("PRAGMA synchronous=FULL")
                 self.db.execute("PRAGMA foreign_keys=ON")
+                self.db.execute("PRAGMA secure_delete=ON")  # what is deleted is not in the file any more
                 self._prepare()
             self.db.row_factory = sqlite3.Row
             found = self.db.execute("PRAGMA user_version").fetchone()[0]
@@ -126,7 +130,7 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing, and nobody else writes in between."""
-        with self._explained():
+        with self._turn, self._explained():
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
@@ -136,6 +140,11 @@ class Database:
             self.db.execute("COMMIT")
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        with self._explained(), closing(self.db.execute(query, values)) as found:
+            return list(found)
+
+    def named(self, query: str, **values: Any) -> list[sqlite3.Row]:
+        """`rows` with names in place of question marks."""
         with self._explained(), closing(self.db.execute(query, values)) as found:
             return list(found)
 
@@ -149,11 +158,14 @@ class Database:
         new = 0
         with self.transaction() as db:
             for card in cards:
-                is_check = int(card.known is not None)
-                db.execute("INSERT OR IGNORE INTO units VALUES (?, ?, ?)", (card.unit, card.author, is_check))
+                unit = (card.unit, card.author, int(card.known is not None))
+                db.execute("INSERT OR IGNORE INTO units VALUES (?, ?, ?)", unit)
                 row = (card.id, card.unit, card.place, json.dumps(card.shown, ensure_ascii=False), card.known)
                 insert = "INSERT OR IGNORE INTO cards (id, unit, place, shown, known) VALUES (?, ?, ?, ?, ?)"
-                new += db.execute(insert, row).rowcount
+                if db.execute(insert, row).rowcount:
+                    new += 1
+                    # who had done the unit has not done this card
+                    db.execute("UPDATE claims SET until = 0 WHERE unit = ?", (card.unit,))
         return new
 
     def card(self, id: str) -> Card | None:
@@ -203,6 +215,12 @@ class Database:
         """Without the owner."""
         return [_rater(row) for row in self.rows("SELECT * FROM raters WHERE NOT owner ORDER BY id")]
 
+    def pseudonyms(self) -> dict[int, str]:
+        """r1, r2, …, in the order of the invitations; who was deleted leaves a gap, so that nobody gets the name of
+        another."""
+        owners = [row["id"] for row in self.rows("SELECT id FROM raters WHERE owner")]
+        return {each.id: f"r{each.id - sum(owner < each.id for owner in owners)}" for each in self.raters()}
+
     def set_aside(self, rater: int, aside: bool) -> None:
         """What they said stays, marked; their cards go to others."""
         with self.transaction() as db:
@@ -226,23 +244,29 @@ class Database:
             for table in ("replies", "drafts", "claims"):
                 db.execute(f"DELETE FROM {table} WHERE rater = ?", (rater,))
             db.execute("DELETE FROM raters WHERE id = ?", (rater,))
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")  # nor in the log of SQLite
 
     # --- what they said -------------------------------------------------------------------------------------
 
     def replies(self, rater: int | None = None) -> list[Reply]:
         """All, or those of one person, as they were given; without the owner's."""
         if rater is None:
-            return [_reply(row) for row in self.rows("SELECT * FROM replies ORDER BY rater, number")]
-        return [_reply(row) for row in self.rows("SELECT * FROM replies WHERE rater = ? ORDER BY number", rater)]
+            return [reply_of(row) for row in self.rows("SELECT * FROM replies ORDER BY rater, number")]
+        return [reply_of(row) for row in self.rows("SELECT * FROM replies WHERE rater = ? ORDER BY number", rater)]
 
     def reply(self, card: str, rater: int) -> Reply | None:
         found = self.rows("SELECT * FROM replies WHERE card = ? AND rater = ?", card, rater)
-        return _reply(found[0]) if found else None
+        return reply_of(found[0]) if found else None
 
-    def keep_draft(self, card: str, rater: int, value: Mapping[str, Any], now: float) -> None:
+    def keep_draft(self, card: str, rater: int, value: Mapping[str, Any], now: float, times: int = 0) -> bool:
+        """False where the reply was saved since the page was made: a draft that comes late is no draft."""
         with self.transaction() as db:
+            found = db.execute("SELECT times FROM replies WHERE card = ? AND rater = ?", (card, rater)).fetchone()
+            if (found["times"] if found else 0) != times:
+                return False
             row = (card, rater, json.dumps(value, ensure_ascii=False), now)
             db.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?)", row)
+            return True
 
     def draft(self, card: str, rater: int) -> dict[str, Any] | None:
         found = self.rows("SELECT value FROM drafts WHERE card = ? AND rater = ?", card, rater)
@@ -275,6 +299,6 @@ def _rater(row: sqlite3.Row) -> Rater:
     return Rater(row["id"], row["name"], owner, aside, practised, row["token"])
 
 
-def _reply(row: sqlite3.Row) -> Reply:
+def reply_of(row: sqlite3.Row) -> Reply:
     value = json.loads(row["value"])
     return Reply(row["card"], row["rater"], value, row["number"], row["seconds"], row["saved"], row["times"])

@@ -16,9 +16,9 @@ instructions = \"\"\"
 {instructions}
 \"\"\"
 raters = {raters}                  # people for each {unit}
-# limit = 100               # so many, drawn at random
+# limit = 100               # ask about 100 only, drawn at random
 # seed = 0                  # draws them, and the order of each person
-# claim_minutes = 30        # after so long without a reply, somebody else gets what a person has taken
+# claim_minutes = 30        # minutes without a reply until somebody else gets what a person has taken
 # check_every = 10          # one card with a known answer every ten; see [[checks]]
 """
 _KEEPS = f"# which variants stay: {', '.join(PRESETS)}"
@@ -45,7 +45,7 @@ _INSTRUCTIONS = {
 }
 _CARDS = {
     "rate": 'original = "A man sleeps."\nvariant = "A man is asleep."\nanswer = "5"',
-    "write": "",  # there is no one right paraphrase
+    "write": 'text = "A man sleeps."\nanswer = "Somebody is having a nap."',
     "validate": 'original = "A man sleeps."\nvariant = "No man sleeps."\nanswer = "no"',
     "answer": 'prompt = "Is snow white?"\nchoices = "yes | no"\nanswer = "yes"',
     "pairs": 'question = "Where is Bonn?"\none = "In Germany."\nother = "Germany"\nanswer = "yes"',
@@ -55,7 +55,8 @@ _KNOWN = """
 [[practice]]                # shown before the first card, with the answer; as many as you like
 {card}
 because = "…"
-
+"""
+_CHECKS = """
 [[checks]]                  # between the cards, to see whether somebody reads them; as many as you like
 {card}
 """
@@ -71,4 +72,7 @@ def template(kind: str) -> str:
         raters=1 if kind == "write" else 3,
         unit={"answer": "group", "write": "text"}.get(kind, "card"),
     )
-    return text + _OWN[kind] + (_KNOWN.format(card=_CARDS[kind]) if _CARDS[kind] else "")
+    known = _KNOWN.format(card=_CARDS[kind])
+    # there is no one right paraphrase, so none that could be checked
+    checks = "" if kind == "write" else _CHECKS.format(card=_CARDS[kind])
+    return text + _OWN[kind] + known + checks

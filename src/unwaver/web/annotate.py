@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from unwaver.people.cards import texts_of_known
 from unwaver.people.forms import Invalid, is_right, read_form
 from unwaver.people.job import Job
-from unwaver.people.queue import Gone, drawn, left, next_card, save
+from unwaver.people.queue import Gone, drawn, left, next_card, others_are_busy, save
 from unwaver.people.store import Card
 from unwaver.web.desk import Visit
 from unwaver.web.pages import page
@@ -23,14 +23,21 @@ SHOWN = 80  # characters of a text in a list
 def home(visit: Visit) -> Response:
     """The next card; before the first one the instructions, after the last one thanks."""
     if visit.rater.aside:
-        return page("message.html", title="Thank you", text="There is nothing left for you here.", link=None)
+        return _nothing_left()
     if not visit.rater.practised:
         return _first(visit)
     card = next_card(visit.desk.database, visit.desk.job, visit.rater.id, visit.desk.clock())
     if card is None:
         text = "Every card that is yours is done. You can still look at your replies and change them."
+        if others_are_busy(visit.desk.database, visit.rater.id):
+            text += " Others still work on some cards. If they leave one, you can get it: look here again later."
         return page("message.html", title="Thank you", text=text, link="/mine", link_text="Your replies")
     return _card_page(visit, card)
+
+
+def _nothing_left(status: int = 200, title: str = "Thank you") -> Response:
+    text = "There is nothing left for you here. Everything that you have saved is kept."
+    return page("message.html", status, title=title, text=text, link=None)
 
 
 def _first(visit: Visit) -> Response:
@@ -60,12 +67,12 @@ def card(visit: Visit) -> Response:
 
 def send(visit: Visit) -> Response:
     """A reply. A page that was sent before, or whose card somebody else has by now, is refused and said so."""
-    desk = visit.desk
-    found = desk.database.card_at(visit.request.path_params["number"])
-    ticket = desk.sessions.read_ticket(visit.form.get("ticket", [""])[0])
-    if found is None or ticket is None or ticket[:2] != [visit.rater.id, found.number]:
+    desk, given = visit.desk, _given(visit)
+    if given is None:
         return _no_such_card()
-    _, _, times, opened = ticket
+    if visit.rater.aside:
+        return _nothing_left(409, "Not saved")
+    found, times, opened = given
     now = desk.clock()
     try:
         value = read_form(desk.job, found, visit.form)
@@ -73,7 +80,8 @@ def send(visit: Visit) -> Response:
         return _card_page(visit, found, problem=str(e), reply=_as_sent(desk.job, visit.form), opened=opened)
     seconds = now - opened if 0 <= now - opened <= LONGEST_PAUSE else None
     try:
-        save(desk.database, desk.job, visit.rater.id, found, value, times=times, seconds=seconds, now=now)
+        who = visit.rater.id
+        save(desk.database, desk.job, who, found, value, times=times, seconds=seconds, now=now, was_given=True)
     except Gone as e:
         text = f"Nothing was saved: {e}."
         return page("message.html", 409, title="Not saved", text=text, link="/", link_text="Next card")
@@ -82,13 +90,22 @@ def send(visit: Visit) -> Response:
 
 def draft(visit: Visit) -> Response:
     """What is typed and not sent: kept for this person alone."""
-    desk = visit.desk
-    found = desk.database.card_at(visit.request.path_params["number"])
-    ticket = desk.sessions.read_ticket(visit.form.get("ticket", [""])[0])
-    if found is None or ticket is None or ticket[:2] != [visit.rater.id, found.number]:
+    desk, given = visit.desk, _given(visit)
+    if given is None:
         return _no_such_card()
-    desk.database.keep_draft(found.id, visit.rater.id, _as_sent(desk.job, visit.form), desk.clock())
+    found, times, _ = given
+    desk.database.keep_draft(found.id, visit.rater.id, _as_sent(desk.job, visit.form), desk.clock(), times)
     return Response(status_code=204)
+
+
+def _given(visit: Visit) -> tuple[Card, int, float] | None:
+    """The card of a form, how often its reply had been saved when the page was made, and when that was; None where
+    this person never got the card."""
+    found = visit.desk.database.card_at(visit.request.path_params["number"])
+    ticket = visit.desk.sessions.read_ticket(visit.form.get("ticket", [""])[0])
+    if found is None or ticket is None or ticket[:2] != [visit.rater.id, found.number]:
+        return None
+    return found, ticket[2], ticket[3]
 
 
 def _card_page(
@@ -105,12 +122,14 @@ def _card_page(
     if reply is None:
         reply = desk.database.draft(card.id, rater.id) or (kept.value if kept else {})
     opened = desk.clock() if opened is None else opened
+    progress = _progress(visit, card)
     return page(
         "card.html",
         422 if problem else 200,
         here="card",
-        heading=f"Your reply to card {kept.number}" if kept else "What do you say?",
+        heading=f"Card {kept.number}: your reply" if kept else f"Card {progress['done'] + 1}",
         action=f"/card/{card.number}",
+        next="/mine" if kept else "/",
         draft_url=f"/draft/{card.number}",
         csrf=visit.csrf,
         ticket=desk.sessions.ticket(rater.id, card.number, times, opened),
@@ -119,7 +138,7 @@ def _card_page(
         problem=problem,
         can_skip=True,
         job=desk.job,
-        **_progress(visit),
+        **progress,
     )
 
 
@@ -145,13 +164,24 @@ def _as_sent(job: Job, form: Mapping[str, list[str]]) -> dict[str, Any]:
     return found
 
 
-def _progress(visit: Visit) -> dict[str, Any]:
+def _progress(visit: Visit, card: Card | None = None) -> dict[str, Any]:
+    """How far this person is, and the address of the card before this one."""
     database, job = visit.desk.database, visit.desk.job
     replies = database.replies(visit.rater.id)
     rest = left(database, job, visit.rater.id)
     known = [reply.seconds for reply in replies if reply.seconds is not None]
-    minutes = round(rest * median(known) / 60) if known and rest else 0
-    return {"done": len(replies), "left": rest, "minutes": minutes}
+    typical = median(known) if known else None
+    before = replies
+    if card is not None and any(reply.card == card.id for reply in replies):
+        before = replies[: [reply.card for reply in replies].index(card.id)]
+    last = database.card(before[-1].card) if before else None
+    return {
+        "done": len(replies),
+        "left": rest,
+        "seconds": typical,
+        "minutes": round(rest * typical / 60) if typical else 0,
+        "back": f"/card/{last.number}" if last else "",
+    }
 
 
 def _no_such_card() -> Response:
@@ -169,14 +199,18 @@ def mine(visit: Visit) -> Response:
     for reply in reversed(database.replies(visit.rater.id)):
         found = database.card(reply.card)
         if found is not None:
-            text, said = _summary(found.shown), in_words(reply.value)
+            text, said = _summary(as_shown(visit.desk.job, found, visit.rater.id)), in_words(reply.value)
             rows.append({"number": reply.number, "text": text, "said": said, "url": f"/card/{found.number}"})
     return page("mine.html", job=visit.desk.job, here="mine", rows=rows, **_progress(visit))
 
 
 def _summary(shown: Mapping[str, Any]) -> str:
-    names = ("question", "variant", "prompt", "text")
-    text = next((str(shown[name]) for name in names if shown.get(name)), "")
+    names = ("question", "variant", "prompt", "text", "one")
+    return short(next((str(shown[name]) for name in names if shown.get(name)), ""))
+
+
+def short(text: str) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= SHOWN else f"{text[:SHOWN].rstrip()}…"
 
 
@@ -215,7 +249,7 @@ def practice(visit: Visit) -> Response:
         here="help",
         right=bool(is_right(made, value)),
         answer=known.answer,
-        said=in_words(value),
+        said=in_words(value) if "texts" not in value else "",
         because=known.because,
         next="/" if number == len(job.practice) else f"/practice/{number + 1}",
     )
@@ -231,6 +265,8 @@ def _practice_page(
         here="help",
         heading=f"Practice {number} of {len(job.practice)}: this does not count",
         action=f"/practice/{number}",
+        next="",
+        back="",
         draft_url="",
         csrf=visit.csrf,
         ticket="",

@@ -34,12 +34,12 @@ class Desk:
     ):
         self.job, self.groups, self.clock = job, list(groups), clock
         self.sessions = Sessions(kept_secret(secret_of(job)), secure=secure)
-        self._threads = threading.local()
+        self._threads, self._turn = threading.local(), threading.Lock()
 
     @property
     def database(self) -> Database:
         if not hasattr(self._threads, "database"):
-            self._threads.database = Database(self.job.database)
+            self._threads.database = Database(self.job.database, turn=self._turn)
         found: Database = self._threads.database
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -12,14 +12,15 @@ from starlette.responses import RedirectResponse, Response
 from unwaver.people import outcome
 from unwaver.people.figures import Agreement, agreements, disputed, kept_by, progress, said_of
 from unwaver.people.queue import smallest_gap
-from unwaver.people.store import Card
+from unwaver.people.store import Card, Reply
 from unwaver.stats.raters import Raters
 from unwaver.types import Group
-from unwaver.web.annotate import in_words
+from unwaver.web.annotate import in_words, short
 from unwaver.web.desk import Visit
 from unwaver.web.pages import page
 
 MOST_DISPUTED = 50  # on the page; those that are decided make room for others
+PAGE = 50  # cards on a page of all cards
 _TEXT, _JSONL, _CSV, _TSV = "text/plain", "application/jsonl", "text/csv", "text/tab-separated-values"
 
 
@@ -71,6 +72,7 @@ def _counts(found: outcome.Outcome) -> dict[str, Any]:
         "whole": sum(of_card[card.id] >= found.job.raters for card in own),
         "given": given,
         "median_seconds": typical,
+        "flags": sum("flag" in reply.value for reply in found.counted),
         "hours": _duration(left * typical) if typical else "",
     }
 
@@ -106,17 +108,68 @@ def _dispute(found: outcome.Outcome, card: Card) -> dict[str, Any]:
     hidden = ("about", "items", "choices", "field")
     texts = [(name, value) for name, value in card.shown.items() if name not in hidden and isinstance(value, str)]
     texts += list(card.shown.get("context", {}).items())
-    first = next((text for name, text in texts if name in ("variant", "question", "prompt")), card.id)
     decision = found.decisions.get(card.id)
     return {
         "number": card.number,
-        "summary": first if len(first) <= 80 else f"{first[:80].rstrip()}…",
-        "said": ", ".join(in_words(reply.value) for reply in replies),
+        "summary": summary(card),
+        "said": ", ".join(str(reply.value["value"]) for reply in replies if "value" in reply.value),
         "decided": in_words(decision) if decision else "",
         "texts": texts,
-        "reasons": "; ".join(str(reply.value["reason"]) for reply in replies if reply.value.get("reason")),
+        "replies": [_remark(found, reply) for reply in replies],
         "choices": list(found.job.choices or card.shown.get("choices", ())),
     }
+
+
+def summary(card: Card) -> str:
+    """The beginning of a card: what tells it from the others."""
+    names = ("variant", "question", "prompt", "text")
+    return short(next((str(card.shown[name]) for name in names if card.shown.get(name)), card.id))
+
+
+def _remark(found: outcome.Outcome, reply: Reply) -> dict[str, str]:
+    value = reply.value
+    said, reason, flag = in_words(value), str(value.get("reason", "")), str(value.get("flag", ""))
+    if value.get("skip") not in (None, "skipped"):
+        reason = str(value["skip"])
+    return {"who": found.names.get(reply.rater, ""), "said": said, "reason": reason, "flag": flag}
+
+
+# --- all cards ----------------------------------------------------------------------------------------------
+
+
+def cards(visit: Visit) -> Response:
+    """Progress by card, a page of them at a time; all, those with a note, or those that lack replies."""
+    found = outcome.outcome_of(visit.desk.job, visit.desk.database)
+    asked = visit.request.query_params
+    only = asked.get("only", "") if asked.get("only", "") in _FILTERS else ""
+    replies: dict[str, list[Reply]] = {}
+    for reply in found.counted:
+        replies.setdefault(reply.card, []).append(reply)
+    own = [card for card in found.cards if card.known is None]
+    chosen = [card for card in own if _FILTERS[only](replies.get(card.id, []), found.job.raters)]
+    pages = max(1, -(-len(chosen) // PAGE))
+    number = min(max(1, _number({"page": [asked.get("page", "1")]}, "page")), pages)
+    rows = [
+        {
+            "number": card.number,
+            "summary": summary(card),
+            "count": len(replies.get(card.id, [])),
+            "decided": in_words(found.decisions[card.id]) if card.id in found.decisions else "",
+            "replies": [_remark(found, reply) for reply in replies.get(card.id, [])],
+        }
+        for card in chosen[(number - 1) * PAGE : number * PAGE]
+    ]
+    most = found.job.raters
+    counts = {name: sum(fits(replies.get(c.id, []), most) for c in own) for name, fits in _FILTERS.items()}
+    return page("cards.html", job=found.job, rows=rows, only=only, number=number, pages=pages, counts=counts)
+
+
+_FILTERS: Mapping[str, Callable[[Sequence[Reply], int], bool]] = {
+    "": lambda _, __: True,
+    "open": lambda replies, most: len(replies) < most,
+    "flagged": lambda replies, _: any(reply.value.get("flag") for reply in replies),
+    "skipped": lambda replies, _: any("skip" in reply.value for reply in replies),
+}
 
 
 # --- what the owner does ------------------------------------------------------------------------------------

@@ -1,12 +1,16 @@
 "use strict";
-// Everything works without this file but the live distance, the marked differences, drafts and number keys.
+// Everything works without this file but the live distance, the marked differences, drafts, keys, and replies that
+// are sent again when the connection was lost.
 
 const form = document.getElementById("card");
 const problem = document.getElementById("problem");
-if (problem) problem.focus();
+const state = document.getElementById("state");
+if (problem && !problem.hidden) problem.focus();
 
+// the same words as unwaver.text.distance.jaccard_distance
 function words(text) {
-  return text.toLowerCase().replace(/[!-/:-@[-`{-~]/g, "").split(/\s+/).filter(Boolean);
+  return text.normalize("NFC").toLowerCase().replace(/[!-/:-@[-`{-~]/g, "")
+    .split(/(?:[^\S\ufeff]|[\x1c-\x1f\x85])+/).filter(Boolean);
 }
 
 function distance(one, other) {
@@ -42,25 +46,98 @@ if (boxes) {
         (own === null ? "" : `, ${Math.round(100 * own)} % from your closest other one`);
     });
     const open = Math.max(Number(boxes.dataset.least), filled + 1);
-    areas.forEach((area, n) => area.parentElement.classList.toggle("open", n < open));
+    areas.forEach((area, n) => area.parentElement.classList.toggle("open", n < open || area.value.trim() !== ""));
   };
   boxes.addEventListener("input", tell);
+  boxes.classList.add("live");
   tell();
 }
 
 // --- drafts: what is typed is kept before it is sent ----------------------------------------------------------
 
+let keepDraft = () => {};
+let dropDraft = () => {};
 if (form && form.dataset.draft) {
   let timer = null;
   const keep = () => {
+    clearTimeout(timer);
+    timer = null;
     const body = new URLSearchParams(new FormData(form));
-    fetch(form.dataset.draft, { method: "POST", body, keepalive: true, credentials: "same-origin" }).catch(() => {});
+    fetch(form.dataset.draft, { method: "POST", body, keepalive: true, credentials: "same-origin" })
+      .then((found) => tellDraft(found.ok), () => tellDraft(false));
+  };
+  const tellDraft = (kept) => {
+    if (form.getAttribute("aria-busy") !== "true")
+      state.textContent = kept ? "Draft kept." : "The draft could not be kept: no connection to the server.";
   };
   form.addEventListener("input", () => {
+    state.textContent = "";
     clearTimeout(timer);
     timer = setTimeout(keep, 800);
   });
-  form.addEventListener("submit", () => clearTimeout(timer));
+  keepDraft = () => { if (timer !== null) keep(); };
+  dropDraft = () => { clearTimeout(timer); timer = null; };
+  addEventListener("pagehide", () => keepDraft());
+  document.addEventListener("visibilitychange", () => { if (document.hidden) keepDraft(); });
+}
+
+// --- sending: what was typed stays on the page until the server has it ------------------------------------------
+
+function tellProblem(text) {
+  problem.textContent = text;
+  problem.hidden = false;
+  problem.focus();
+}
+
+const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+
+async function sendUntilItArrives(body) {
+  for (let wait = 1; ; wait = Math.min(2 * wait, 15)) {
+    let found = null;
+    try {
+      found = await fetch(form.action, { method: "POST", body, redirect: "manual", credentials: "same-origin" });
+    } catch { /* told below */ }
+    if (found && found.status !== 429 && found.status !== 503) return found;
+    const why = !found ? "No connection to the server" : found.status === 429 ? "The server is busy" :
+      "The server cannot save at the moment";
+    tellProblem(`${why}. Your reply is still on this page and will be sent again by itself. Keep the page open.`);
+    await pause(found ? Number(found.headers.get("retry-after")) || wait : wait);
+  }
+}
+
+// who had to open their link again has a new session: the page takes over what a new one would hold
+async function renewed(body) {
+  const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+  const fresh = page.getElementById("card");
+  if (!fresh || fresh.getAttribute("action") !== form.getAttribute("action")) return false;
+  for (const name of ["csrf", "ticket"]) {
+    form.elements[name].value = fresh.elements[name].value;
+    body.set(name, fresh.elements[name].value);
+  }
+  return true;
+}
+
+if (form && form.dataset.next) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (form.getAttribute("aria-busy") === "true") return;
+    form.setAttribute("aria-busy", "true");
+    state.textContent = "Saving …";
+    dropDraft();
+    const body = new URLSearchParams(new FormData(form));
+    if (event.submitter && event.submitter.name) body.append(event.submitter.name, event.submitter.value);
+    let found = await sendUntilItArrives(body);
+    if (found.status === 403 && await renewed(body).catch(() => false)) found = await sendUntilItArrives(body);
+    if (found.type === "opaqueredirect") {
+      location.assign(form.dataset.next);
+      return;
+    }
+    form.removeAttribute("aria-busy");
+    state.textContent = "";
+    const page = new DOMParser().parseFromString(await found.text(), "text/html");
+    const told = page.querySelector("#problem:not([hidden])") || page.querySelector("main p");
+    tellProblem(told ? told.textContent : `Not saved: the server answered ${found.status}.`);
+  });
 }
 
 // --- differences, word by word --------------------------------------------------------------------------------
@@ -88,14 +165,16 @@ function marked(place, parts, shared) {
   }));
 }
 
+const MOST_PARTS = 4000; // words and the spaces between them; a table of more would stop the page
 const button = document.getElementById("differences");
 if (button) {
   const places = [...document.querySelectorAll("[data-diff]")];
   const plain = places.map((place) => place.textContent);
+  const parts = plain.map((text) => text.split(/(\s+)/));
+  button.hidden = parts.some((of) => of.length > MOST_PARTS);
   button.addEventListener("click", () => {
     const on = button.getAttribute("aria-pressed") !== "true";
     button.setAttribute("aria-pressed", String(on));
-    const parts = plain.map((text) => text.split(/(\s+)/).slice(0, 2000));
     const shared = on ? longest(parts[0], parts[1]) : null;
     places.forEach((place, n) => {
       if (on) marked(place, parts[n], shared[n]);
@@ -106,18 +185,30 @@ if (button) {
 
 // --- keys -----------------------------------------------------------------------------------------------------
 
+function choose(event) {
+  const own = event.target.closest && event.target.closest(".choice");
+  const place = own || form.querySelector(".choice[data-keys]");
+  const radio = place && place.querySelectorAll("input[type=radio]")[Number(event.key) - 1];
+  if (radio) {
+    radio.click();
+    radio.focus();
+    return true;
+  }
+  const box = !place && form.querySelectorAll("textarea")[Number(event.key) - 1];
+  if (box && box.offsetParent) box.focus();
+  return Boolean(box);
+}
+
 document.addEventListener("keydown", (event) => {
-  if (!form || event.ctrlKey || event.metaKey || event.altKey) return;
-  const typing = event.target.matches("textarea, input:not([type=radio])");
-  if (typing) return;
+  if (!form || event.altKey || event.isComposing) return;
+  const save = () => { event.preventDefault(); form.requestSubmit(form.querySelector("button.main")); };
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return save();
+  if (event.ctrlKey || event.metaKey || event.target.matches("textarea, input:not([type=radio])")) return;
   if (/^[1-9]$/.test(event.key)) {
-    const place = event.target.closest && event.target.closest(".choice") || form.querySelector(".choice[data-keys]");
-    const radio = place && place.querySelectorAll("input[type=radio]")[Number(event.key) - 1];
-    if (radio) { radio.checked = true; radio.focus(); event.preventDefault(); }
-  } else if (event.key.toLowerCase() === "d" && button) {
+    if (choose(event)) event.preventDefault();
+  } else if (event.key.toLowerCase() === "d" && button && !button.hidden) {
     button.click();
-  } else if (event.key === "Enter" && event.target.matches("input[type=radio], body, main")) {
-    event.preventDefault();
-    form.requestSubmit(form.querySelector("button.main"));
+  } else if (event.key === "Enter" && event.target.matches("input[type=radio], body, main, #problem")) {
+    save();
   }
 });
