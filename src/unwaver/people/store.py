@@ -216,7 +216,7 @@ class Database:
         return [_rater(row) for row in self.rows("SELECT * FROM raters WHERE NOT owner ORDER BY id")]
 
     def pseudonyms(self) -> dict[int, str]:
-        """r1, r2, …, in the order of the invitations; who was deleted leaves a gap, so that no name is given twice."""
+        """r1, r2, … in the order of the invitations; who was deleted leaves a gap: no name is given twice."""
         owners = [row["id"] for row in self.rows("SELECT id FROM raters WHERE owner")]
         return {each.id: f"r{each.id - sum(owner < each.id for owner in owners)}" for each in self.raters()}
 
