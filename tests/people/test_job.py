@@ -123,11 +123,13 @@ def test_a_card_for_each_variant(kind: str) -> None:
 
 
 def test_a_card_for_each_item_of_a_group() -> None:
-    first, second = cards_of(of("answer"), [GROUP], prompts={"o": "Is it so?"})
+    first, second = cards_of(of("answer"), [GROUP], prompts={"o": ("Is it so?", ("Yes", "Perhaps"))})
     assert first.unit == second.unit == "g"
     assert [card.place for card in (first, second)] == [0, 1]
     assert first.shown["prompt"] == "Is it so?"
-    assert first.shown["choices"] == ["entailment", "neutral"]
+    assert first.shown["choices"] == ["Yes", "Perhaps"], "as the prompt says them"
+    assert first.shown["labels"] == ["entailment", "neutral"]
+    assert second.shown["choices"] == ["entailment", "neutral"]
     assert "accepted" not in str(first.shown)
 
 

@@ -170,7 +170,7 @@ def test_people_are_scored_like_a_model(tmp_path: Path) -> None:
     assert values["people"].value == 0.25  # a tie breaks group 1
     assert values["people"].unreadable == 1
     assert {name: values[name].value for name in ("r1", "r2", "r3")} == {"r1": 0.25, "r2": 0.25, "r3": 0.25}
-    assert values["people"].method == "people"
+    assert (values["people"].method, values["r1"].method) == ("majority", "person")
 
 
 def test_people_who_wavered(tmp_path: Path) -> None:

@@ -126,10 +126,13 @@ def command(
 def _loaded(path: Path, cut: CutMode | None, options: dict[str, Any]) -> Loaded:
     """A run folder, or the answers in a table or log. What is neither is told as what it is not: a run."""
     from unwaver.engine.answer_options import check_answer_options
-    from unwaver.engine.load import load, load_run
+    from unwaver.engine.load import is_job, load, load_run
     from unwaver.errors import DataError
     from unwaver.logs import is_log_folder
 
+    if is_job(path):
+        check_answer_options([path], **options)
+        return load(path)
     is_run = (path / "run.json").exists() or path.name == "run.json" or not path.exists()
     check_answer_options([path] if path.exists() else [], **options)
     if is_run or (path.is_dir() and not is_log_folder(path)):

@@ -13,7 +13,7 @@ from typing import Any
 
 from unwaver import registry
 from unwaver.catalog import LOGS
-from unwaver.engine.load import run_folder
+from unwaver.engine.load import is_job, run_folder
 from unwaver.errors import UsageError
 from unwaver.logs import format_of
 
@@ -32,8 +32,12 @@ def check_answer_options(paths: Sequence[Path], format: str = "auto", **options:
     given = [name for name, value in options.items() if value not in (None, (), [], False)]
     if not given or not paths:
         return
-    logs = [path for path in paths if run_folder([path], format) is None]
-    runs = [path for path in paths if path not in logs]
+    jobs = [path for path in paths if is_job(path, format)]
+    if len(jobs) == len(paths):
+        _check_of_jobs(given, jobs[0])
+        return
+    logs = [path for path in paths if path not in jobs and run_folder([path], format) is None]
+    runs = [path for path in paths if path not in logs and path not in jobs]
     formats = {path: format_of(path) if format == "auto" else format for path in logs}
     for name in given:
         if name in _OF_RUNS and not runs:
@@ -45,6 +49,13 @@ def check_answer_options(paths: Sequence[Path], format: str = "auto", **options:
         if not any(_takes(found, name) for found in formats.values()):
             takers = ", ".join(_TAKEN_BY[name])
             raise _refused(name, f"it is for {takers}, and {logs[0]} is read as {formats[logs[0]]}")
+
+
+def _check_of_jobs(given: Sequence[str], job: Path) -> None:
+    """People's answers are read as they are; only how free text is compared can be chosen."""
+    for name in given:
+        if name in _TAKEN_BY or name in ("review", "test", "cut"):
+            raise _refused(name, f"{job} is a job, whose groups and answers are known")
 
 
 def _takes(format: str, option: str) -> bool:

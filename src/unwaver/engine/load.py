@@ -134,7 +134,10 @@ def load(
         answers = _folder_of(answers)
     options = options_from(log_options)
     notes: dict[str, list[str]] = {}
-    if paths := _paths(answers):
+    paths = _paths(answers)
+    if jobs := [path for path in paths if is_job(path, options.format)]:
+        return _of_people(jobs[0], paths, agree)
+    if paths:
         place = run_folder(paths, options.format)
         if place is not None:
             found = load_run(place, cut=cut, review=review, agree=agree, domain=domain)
@@ -158,6 +161,28 @@ def load(
         frame = with_domains(frame, domain)
     found = Loaded([frame], run={"versions": folder.versions(), **kept, **({"notes": notes} if notes else {})})
     return _with_test(found, options.test, paths)
+
+
+def is_job(path: Path, format: str = "auto") -> bool:
+    """Whether this names a job that people answer: job.toml, or human/job.toml,rater=r1."""
+    if format != "auto" or ".toml" not in path.name:
+        return False
+    from unwaver.engine.people_answers import job_named
+
+    return job_named(path) is not None
+
+
+def _of_people(path: Path, paths: Sequence[Path], agree: Sequence[str]) -> Loaded:
+    from unwaver.engine.people_answers import job_named, load_job
+
+    name = job_named(path)
+    if len(paths) > 1:
+        hint = (
+            f"unwaver report {' '.join(map(str, paths))} puts them into one report, unwaver compare into one table"
+        )
+        raise UsageError(f"{path} is a job of people, which is scored by itself", hint=hint)
+    assert name is not None
+    return load_job(name, agree)
 
 
 def _of_result(result: Result) -> Loaded:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from unwaver.errors import DataError, UsageError, near
@@ -15,12 +16,25 @@ from unwaver.models.predictions import Predictions, Row
 from unwaver.people.job import read_job
 from unwaver.people.outcome import Outcome, answers, outcome_of
 from unwaver.people.store import Database
+from unwaver.types import Request
 
 EVERYBODY = "people"
+MAJORITY, PERSON = "majority", "person"  # how an answer came about
 
 
 class Human(Predictions):
-    method = "people"
+    method = PERSON
+
+    def check(self, requests: Sequence[Request]) -> None:
+        known = {id for id, _ in self._rows}
+        if requests and not any(request.item in known for request in requests):
+            job = read_job(self._path)
+            raise DataError(
+                f"people answered other items: {min(known)!r}, and this run has such as {requests[0].item!r}",
+                hint=f"run what they were asked about, {job.source}; or score the job: unwaver score {self._path}",
+                file=self._path,
+            )
+        super().check(requests)
 
 
 def open_model(name: str, *, rater: str | None = None) -> Human:
@@ -28,6 +42,7 @@ def open_model(name: str, *, rater: str | None = None) -> Human:
     path = Path(name).expanduser()
     found = read_outcome(path)
     numbers = {found.names[person]: person for person in found.people}
+    rater = None if rater == EVERYBODY else rater
     if rater is not None and rater not in numbers:
         raise UsageError(f"human/{name}: there is no rater {rater}", hint=near(rater, numbers))
     said = answers(found, None if rater is None else numbers[rater])
@@ -38,7 +53,7 @@ def open_model(name: str, *, rater: str | None = None) -> Human:
     rows = {(item, 0): Row(0, one.get("label"), one.get("text"), ()) for item, one in said.items()}
     digest = hashlib.sha256(json.dumps(sorted(said.items())).encode()).hexdigest()
     model = Human(path, f"sha256:{digest}", rows)
-    model.name = rater or EVERYBODY
+    model.name, model.method = (EVERYBODY, MAJORITY) if rater is None else (rater, PERSON)
     return model
 
 

@@ -15,13 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from unwaver.errors import DataError
+from unwaver.errors import DataError, near
+from unwaver.groups import KINDS
+from unwaver.groups.certify import Reading, standings
 from unwaver.groups.review import relation_of, texts_of, variants_of
 from unwaver.people.job import KNOWN_TEXTS, WITH_CONTEXT, Job, Known
 from unwaver.people.store import Card
 from unwaver.types import Group, Item
 
 Pair = tuple[str, str, str, str]  # id, question, and two answers
+Prompt = tuple[str, Sequence[str]]  # what a model gets, and the words that it has for the labels
 CHECK = "check/"  # before the number of a card with a known answer
 
 
@@ -29,10 +32,11 @@ def cards_of(
     job: Job,
     groups: Sequence[Group] = (),
     pairs: Sequence[Pair] = (),
-    prompts: Mapping[str, str] | None = None,
+    prompts: Mapping[str, Prompt] | None = None,
 ) -> list[Card]:
     """All cards of a job, or `limit` units of them drawn at random, then those with a known answer. `prompts` are
-    the texts of items as a model gets them."""
+    the texts of items as a model gets them, by id."""
+    _check_kinds(job, groups)
     if job.kind == "pairs":
         found = [
             Card(id, id, {"question": q, "one": a, "other": b, "about": {"kind": "pairs", "cluster": q}})
@@ -45,7 +49,7 @@ def cards_of(
     if not found:
         needs = {"pairs": "pairs of answers", "write": f'items with the text "{job.field}"', "answer": "groups"}
         raise DataError(f"nothing to ask: {job.source} has no {needs.get(job.kind, 'variants')}", file=job.path)
-    return _mixed(_drawn(found, job), list(_checks(job)), job)
+    return _mixed(_drawn(found, job), list(known_cards(job)), job)
 
 
 def _mixed(cards: Sequence[Card], checks: Sequence[Card], job: Job) -> list[Card]:
@@ -56,6 +60,15 @@ def _mixed(cards: Sequence[Card], checks: Sequence[Card], job: Job) -> list[Card
     return found
 
 
+def _check_kinds(job: Job, groups: Sequence[Group]) -> None:
+    """A rule for a kind that there is not would keep nothing, and say nothing."""
+    here = {name for group in groups for name in (group.kind, group.kind.partition("_")[0])}
+    for name in job.rule if isinstance(job.rule, Mapping) and groups else ():
+        if name not in here and name not in KINDS:
+            what = f'rule: there are no groups of the kind "{name}"'
+            raise DataError(what, file=job.path, hint=near(name, sorted(here)))
+
+
 def _drawn(cards: Sequence[Card], job: Job) -> list[Card]:
     units = list(dict.fromkeys(card.unit for card in cards))
     if job.limit is None or job.limit >= len(units):
@@ -64,7 +77,8 @@ def _drawn(cards: Sequence[Card], job: Job) -> list[Card]:
     return [card for card in cards if card.unit in chosen]
 
 
-def _checks(job: Job) -> Iterator[Card]:
+def known_cards(job: Job) -> Iterator[Card]:
+    """Those with a known answer."""
     for n, known in enumerate(job.checks, 1):
         yield Card(f"{CHECK}{n}", f"{CHECK}{n}", texts_of_known(job, known), known=known.answer)
 
@@ -97,7 +111,8 @@ def _variants(job: Job, groups: Iterable[Group]) -> Iterator[Card]:
 
 def _about(group: Group) -> dict[str, str]:
     """What agreement is told apart by, and what intervals resample; no page shows it."""
-    return {"kind": f"{group.suite}/{group.task}/{group.kind}", "cluster": group.cluster or group.id}
+    kind = f"{group.suite}/{group.task}/{group.kind}"
+    return {"kind": kind, "expect": group.expect, "cluster": group.cluster or group.id}
 
 
 def _context(group: Group, item: Item) -> dict[str, str]:
@@ -118,22 +133,41 @@ def _to_write(job: Job, groups: Iterable[Group]) -> Iterator[Card]:
         yield Card(item.id, item.id, {"text": item.fields[job.field], "field": job.field, "context": context})
 
 
-def _to_answer(groups: Iterable[Group], prompts: Mapping[str, str]) -> Iterator[Card]:
+def _to_answer(groups: Iterable[Group], prompts: Mapping[str, Prompt]) -> Iterator[Card]:
     """Groups that share an original are one unit, and what has the same texts is asked once: `items` are the ids
-    that its answer is for."""
+    that its answer is for. `choices` are in the words of the prompt, `labels` what they stand for."""
     asked: dict[object, Card] = {}
     places: dict[str, int] = {}
     for group in groups:
         unit = group.cluster or group.id
-        for item in group.items:
-            if item.role in ("judge", "test"):
-                continue
+        for item in answerable(group):
             question = unit, item.task, item.template, tuple(item.fields.items())
             if question in asked:
                 asked[question].shown["items"].append(item.id)
                 continue
-            text = prompts.get(item.id) or "\n".join(item.fields.values())
+            text, words = prompts.get(item.id) or ("\n".join(item.fields.values()), ())
             shown = {"prompt": text, "choices": list(item.choices), "items": [item.id], "about": _about(group)}
+            if len(set(words)) == len(item.choices):
+                shown |= {"choices": list(words), "labels": list(item.choices)}
             asked[question] = Card(item.id, unit, shown, places.setdefault(unit, 0))
             places[unit] += 1
     yield from asked.values()
+
+
+def _unread(_: Item) -> Reading:
+    """No model has answered anything."""
+    return Reading()
+
+
+def answerable(group: Group) -> list[Item]:
+    """The items that a person answers: the originals and the variants that count. None of a group without such
+    a variant, and none of those that only a model under test is asked."""
+    found = standings(group, _unread)
+    kept = [item for item in group.items if item.role == "original" or found.get(item.id) == "kept"]
+    lacks = found and all(item.role == "original" for item in kept)
+    return [] if lacks else kept
+
+
+def undecided(groups: Iterable[Group]) -> list[Item]:
+    """Variants that wait for the verdict of a model, so that nobody can say yet whether they count."""
+    return [item for group in groups for item in group.items if standings(group, _unread).get(item.id) == "open"]

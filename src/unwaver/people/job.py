@@ -15,7 +15,7 @@ from typing import Any
 from unwaver.checked import is_number, is_text, is_whole
 from unwaver.errors import DataError, near
 from unwaver.files import read_toml, shown
-from unwaver.people.rules import check_rule
+from unwaver.people.rules import MEAN, check_rule
 
 KINDS = {
     "rate": "How similar are an original and its variant, from 1 to 5?",
@@ -41,6 +41,7 @@ KNOWN_TEXTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "review": (("original", "variant", "expected"), ()),
 }
 WITH_CONTEXT = ("rate", "write", "validate", "review")  # every other text of their cards is shown as context
+_OPPOSITE = "mean<=2"  # of grades, where a variant is to mean the opposite (BECEL, negational)
 _EXAMPLE = 'kind = "rate", from = "groups.jsonl": unwaver annotate --new rate writes a whole file'
 
 
@@ -74,7 +75,7 @@ class Job:
     field: str = ""  # of the text that is to be paraphrased
     least: int = 3  # paraphrases of a text
     most: int = 10
-    rule: str = ""  # which variants stay, see unwaver.people.rules
+    rule: str | Mapping[str, str] = ""  # which variants stay, for all or by kind: see unwaver.people.rules
     practice: tuple[Known, ...] = ()
     checks: tuple[Known, ...] = ()
 
@@ -96,10 +97,19 @@ class Job:
             "review": REVIEW,
         }.get(self.kind, ())
 
-    @property
-    def keeps(self) -> str:
-        """The rule that says which variants stay."""
-        return self.rule or _RULES.get(self.kind, "")
+    def rule_for(self, about: Mapping[str, Any]) -> str:
+        """The rule for a card, by what is known of it: {"kind": "mine/snli/negational", "expect": "different"} has
+        mean<=2 in a job that grades, unless the job says otherwise."""
+        if isinstance(self.rule, str) and self.rule:
+            return self.rule
+        kind = str(about.get("kind", "")).rpartition("/")[2]
+        own = self.rule or {}
+        assert not isinstance(own, str)
+        for name in (kind, kind.partition("_")[0]):
+            if name in own:
+                return own[name]
+        opposite = self.kind == "rate" and about.get("expect") == "different"
+        return _OPPOSITE if opposite else _RULES.get(self.kind, "")
 
 
 def read_job(path: Path) -> Job:
@@ -149,7 +159,10 @@ _SHAPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "field": ("a text", is_text),
     "least": ("a whole number of 1 or more", _above(1)),
     "most": ("a whole number of 1 or more", _above(1)),
-    "rule": ("a text", is_text),
+    "rule": (
+        "a text, or a table of texts by kind",
+        lambda v: is_text(v) or (isinstance(v, dict) and bool(v) and all(map(is_text, v.values()))),
+    ),
     "practice": ("a list of tables", lambda v: isinstance(v, list) and all(isinstance(e, dict) for e in v)),
     "checks": ("a list of tables", lambda v: isinstance(v, list) and all(isinstance(e, dict) for e in v)),
 }
@@ -179,8 +192,7 @@ def _check_whole(job: Job) -> None:
         raise DataError(f"least = {job.least} is above most = {job.most}", file=job.path, hint="swap them")
     if job.kind == "write" and not job.field:
         raise DataError("field is missing: which text is paraphrased", file=job.path, hint='field = "question"')
-    if job.rule:
-        check_rule(job.rule, job.path)
+    _check_rules(job)
     if job.kind == "write" and job.checks:
         hint = "leave [[checks]] out; a job of kind validate judges what people wrote"
         raise DataError("[[checks]]: a paraphrase has no one right answer", file=job.path, hint=hint)
@@ -202,3 +214,17 @@ def _check_known(job: Job, known: Known, where: str) -> None:
     if other and job.kind not in WITH_CONTEXT:
         hint = near(other[0], [*needed, *optional, "answer", "because"])
         raise DataError(f'{where}: "{other[0]}" is not known', file=job.path, hint=hint)
+
+
+def _check_rules(job: Job) -> None:
+    """Rules that this kind of job has: means are of grades, all others of yes and no."""
+    given = [job.rule] if isinstance(job.rule, str) else list(job.rule.values())
+    for rule in filter(None, given):
+        check_rule(rule, job.path)
+        if job.kind in _RULES and bool(MEAN.fullmatch(rule)) != (job.kind == "rate"):
+            what = f'rule = "{rule}" is for {"grades" if MEAN.fullmatch(rule) else "yes and no"}'
+            hint = f'a job of the kind {job.kind} has such as rule = "{_RULES[job.kind]}"'
+            raise DataError(what, file=job.path, hint=hint)
+    if job.kind == "rate" and len(job.scale) != len(SCALE) and not job.rule:
+        what = f"rule is missing: the scale has {len(job.scale)} grades, and {_RULES['rate']} is for {len(SCALE)}"
+        raise DataError(what, file=job.path, hint=f'rule = "mean>={len(job.scale) - 1}"')

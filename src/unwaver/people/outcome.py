@@ -19,7 +19,7 @@ from unwaver.groups import group_to_json
 from unwaver.groups.review import COLUMNS, reviewed
 from unwaver.people.figures import said_of
 from unwaver.people.job import Job
-from unwaver.people.rules import YES, verdict
+from unwaver.people.rules import YES, of_one, verdict
 from unwaver.people.store import Card, Database, Reply
 from unwaver.text import spreadsheet
 from unwaver.types import Group
@@ -47,11 +47,11 @@ class Outcome:
 
 
 def outcome_of(job: Job, database: Database) -> Outcome:
-    people = database.raters()
+    people, own = database.raters(), database.on_own_texts()
     return Outcome(
         job=job,
         cards=database.cards(),
-        replies=database.replies(),
+        replies=[reply for reply in database.replies() if (reply.card, reply.rater) not in own],
         decisions=database.decisions(),
         names=database.pseudonyms(),
         aside=frozenset(rater.id for rater in people if rater.aside),
@@ -65,12 +65,27 @@ def verdicts(found: Outcome, rule: str = "") -> dict[str, bool]:
     """Which variants stay, by the rule of the job or another; those that nobody judged are left out."""
     said = said_of(found.cards, found.replies, sorted(found.aside))
     kept: dict[str, bool] = {}
-    for card, values in said.items():
-        decision = found.decisions.get(card)
-        stays = decision["value"] in YES if decision else verdict(rule or found.job.keeps, values)
+    for card in found.cards:
+        if card.id not in said:
+            continue
+        own = rule or found.job.rule_for(card.shown.get("about", {}))
+        decision = found.decisions.get(card.id)
+        stays = of_one(own, str(decision["value"])) if decision else verdict(own, said[card.id])
         if stays is not None:
-            kept[card] = stays
+            kept[card.id] = stays
     return kept
+
+
+def rules_in_words(found: Outcome) -> str:
+    """ "mean>=4", or, where kinds have rules of their own, "semantic mean>=4, negational mean<=2"."""
+    rules: dict[str, str] = {}
+    for card in found.cards:
+        if card.known is None:
+            about = card.shown.get("about", {})
+            rules.setdefault(str(about.get("kind", "")).rpartition("/")[2], found.job.rule_for(about))
+    if len(set(rules.values())) < 2:
+        return next(iter(rules.values()), found.job.rule_for({}))
+    return ", ".join(f"{kind} {rule}" for kind, rule in rules.items())
 
 
 def certified_groups(found: Outcome, groups: Sequence[Group], rule: str = "") -> str:
@@ -89,7 +104,7 @@ def review_sheet(found: Outcome, rater: int, rule: str = "") -> str:
         card = cards.get(reply.card)
         if reply.rater != rater or card is None or card.known is not None or "value" not in reply.value:
             continue
-        stays = verdict(rule or found.job.keeps, [str(reply.value["value"])])
+        stays = of_one(rule or found.job.rule_for(card.shown.get("about", {})), str(reply.value["value"]))
         texts = [str(card.shown.get(name, "")) for name in ("original", "variant", "expected", "label")]
         row = (card.id, *texts, "" if stays is None else "ok" if stays else "wrong", reply.value.get("reason", ""))
         writer.writerow([spreadsheet.written(str(cell)) for cell in row])
@@ -104,7 +119,8 @@ def bank(found: Outcome) -> str:
     lines: dict[str, list[str]] = {}
     texts = {card.id: card for card in found.cards}
     for reply in found.counted:
-        lines.setdefault(reply.card, []).extend(map(str, reply.value.get("texts", ())))
+        own = lines.setdefault(reply.card, [])
+        own.extend(text for text in map(str, reply.value.get("texts", ())) if text not in own)
     records = (
         {
             **texts[card].shown["context"],
@@ -118,7 +134,7 @@ def bank(found: Outcome) -> str:
 
 
 def audit(found: Outcome) -> str:
-    """Who wrote what, and when: one line for each paraphrase."""
+    """Who wrote what, and when: one line for each paraphrase. Nobody has validated them: see people.chain."""
     texts = {card.id: card for card in found.cards}
     return _lines(
         {
@@ -127,6 +143,7 @@ def audit(found: Outcome) -> str:
             "written": text,
             "by": found.names[reply.rater],
             "aside": reply.rater in found.aside,
+            "validated": False,
             "saved": reply.saved,
         }
         for reply in found.replies
@@ -156,8 +173,9 @@ def _label(value: Any) -> float | None:
 
 
 def answers(found: Outcome, rater: int | None = None) -> dict[str, dict[str, str]]:
-    """By item: {"label": "yes"} or {"text": "…"}, of one person, or of the majority of all. Without a majority
-    there is a text that is no label. Free text has no majority: those items are left out."""
+    """By item: {"label": "yes"} or {"text": "…"}, of one person, or of the majority of all, in whose place stands
+    what the owner decided. Without a majority there is a text that is no label. Free text has no majority: those
+    items are left out."""
     said: dict[str, list[Mapping[str, Any]]] = {}
     for reply in found.counted if rater is None else found.replies:
         if rater in (None, reply.rater) and "skip" not in reply.value:
@@ -165,13 +183,17 @@ def answers(found: Outcome, rater: int | None = None) -> dict[str, dict[str, str
     made: dict[str, dict[str, str]] = {}
     for card in found.cards:
         of_card = said.get(card.id, [])
+        if rater is None and card.id in found.decisions:
+            of_card = [found.decisions[card.id]]
         one = _majority(of_card) if rater is None else _plain(of_card[0]) if of_card else None
+        if one is not None and "label" in one and "labels" in card.shown:
+            one = {"label": card.shown["labels"][card.shown["choices"].index(one["label"])]}
         if one is not None and card.known is None:
             made |= dict.fromkeys(card.shown.get("items", (card.id,)), one)
     return made
 
 
-NO_MAJORITY = "(no majority)"
+NO_MAJORITY = "(?)"  # no words: "no" is a label of many tasks
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, str]:

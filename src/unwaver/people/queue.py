@@ -30,11 +30,19 @@ _TAKEN = """
     SELECT count(*) FROM claims JOIN raters ON raters.id = claims.rater
     WHERE claims.unit = units.id AND NOT raters.aside
 """
+# what somebody may get at all: no known answers, nothing withdrawn, no text of their own, here or in another job
+_MAY_GET = """
+    NOT is_check AND NOT withdrawn AND author IS NOT :rater AND NOT EXISTS (
+        SELECT 1 FROM authors JOIN raters ON raters.id = :rater
+        WHERE authors.unit = units.id AND authors.name = identity(raters.name)
+    )
+"""
 _HELD = f"""
     SELECT cards.id, cards.unit, cards.known, claims.batch, EXISTS (
         SELECT 1 FROM replies WHERE replies.card = cards.id AND replies.rater = :rater
     ) AS done
-    FROM claims JOIN cards ON cards.unit = claims.unit WHERE claims.rater = :rater AND claims.until < {DONE}
+    FROM claims JOIN cards ON cards.unit = claims.unit JOIN units ON units.id = claims.unit AND NOT withdrawn
+    WHERE claims.rater = :rater AND claims.until < {DONE}
 """
 
 
@@ -102,10 +110,13 @@ def save(
 def left(database: Database, job: Job, rater: int) -> int:
     """How many cards this person may still get, as things stand; those with a known answer are among them, so that
     no number tells them from the others."""
-    free = f"SELECT id FROM units WHERE NOT is_check AND author IS NOT :rater AND ({_TAKEN}) < :most"
+    free = f"SELECT id FROM units WHERE {_MAY_GET} AND ({_TAKEN}) < :most"
     query = f"""
         SELECT count(*) FROM cards WHERE known IS NULL AND (
-            unit IN (SELECT unit FROM claims WHERE rater = :rater AND until < {DONE})
+            unit IN (
+                SELECT unit FROM claims JOIN units ON id = unit
+                WHERE rater = :rater AND until < {DONE} AND NOT withdrawn
+            )
             OR unit IN ({free})
         ) AND NOT EXISTS (SELECT 1 FROM replies WHERE replies.card = cards.id AND replies.rater = :rater)
     """
@@ -235,7 +246,7 @@ def _free_units(db: sqlite3.Connection, job: Job, rater: int) -> list[str]:
     )
     query = f"""
         SELECT id, ({_TAKEN}) AS taken, id IN ({begun}) AS begun FROM units
-        WHERE NOT is_check AND author IS NOT :rater AND taken < :most
+        WHERE {_MAY_GET} AND taken < :most
         AND id NOT IN (SELECT unit FROM claims WHERE rater = :rater)
     """
     found = list(db.execute(query, {"rater": rater, "most": job.raters}))

@@ -5,6 +5,7 @@ power cut. Several processes may open the file.
 
     cards      what is shown, in units that one person gets as a whole: a card, or all cards of a group
     raters     who may come, by the hash of a token; the owner is one of them
+    authors    who wrote the text that a unit is about, in another job
     claims     who has taken which unit, until when
     replies    what somebody said of a card, and how often they changed it
     drafts     what somebody has typed and not yet sent
@@ -16,23 +17,28 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from unwaver.answers.store_errors import BUSY_SECONDS, explain
 from unwaver.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE raters (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, token TEXT NOT NULL UNIQUE,
     owner INTEGER NOT NULL, aside INTEGER NOT NULL DEFAULT 0, practised INTEGER NOT NULL DEFAULT 0
 );
-CREATE TABLE units (id TEXT PRIMARY KEY, author INTEGER, is_check INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE units (
+    id TEXT PRIMARY KEY, author INTEGER, is_check INTEGER NOT NULL, withdrawn INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE authors (
+    unit TEXT NOT NULL REFERENCES units (id), name TEXT NOT NULL, PRIMARY KEY (unit, name)
+) WITHOUT ROWID;
 CREATE TABLE cards (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, unit TEXT NOT NULL REFERENCES units (id),
     place INTEGER NOT NULL, shown TEXT NOT NULL, known TEXT
@@ -67,6 +73,8 @@ class Card:
     known: str | None = None
     author: int | None = None
     number: int = 0  # in the file
+    authors: tuple[str, ...] = ()  # who wrote this text, in another job: by name
+    withdrawn: bool = False  # it is shown to nobody any more
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,7 @@ class Database:
                 self.db.execute("PRAGMA secure_delete=ON")  # what is deleted is not in the file any more
                 self._prepare()
             self.db.row_factory = sqlite3.Row
+            self.db.create_function("identity", 1, identity, deterministic=True)
             found = self.db.execute("PRAGMA user_version").fetchone()[0]
         if found != VERSION:
             hint = "use the unwaver that made it, or start a new job"
@@ -158,8 +167,12 @@ class Database:
         new = 0
         with self.transaction() as db:
             for card in cards:
-                unit = (card.unit, card.author, int(card.known is not None))
-                db.execute("INSERT OR IGNORE INTO units VALUES (?, ?, ?)", unit)
+                is_check = int(card.known is not None)
+                unit = (card.unit, card.author, is_check)
+                db.execute("INSERT OR IGNORE INTO units (id, author, is_check) VALUES (?, ?, ?)", unit)
+                names = [(card.unit, identity(name)) for name in card.authors]
+                db.executemany("INSERT OR IGNORE INTO authors VALUES (?, ?)", names)
+                db.execute(f"DELETE FROM claims WHERE unit = ? AND EXISTS ({_OWN})", (card.unit,))
                 row = (card.id, card.unit, card.place, json.dumps(card.shown, ensure_ascii=False), card.known)
                 insert = "INSERT OR IGNORE INTO cards (id, unit, place, shown, known) VALUES (?, ?, ?, ?, ?)"
                 if db.execute(insert, row).rowcount:
@@ -167,6 +180,12 @@ class Database:
                     # who had done the unit has not done this card
                     db.execute("UPDATE claims SET until = 0 WHERE unit = ?", (card.unit,))
         return new
+
+    def withdraw(self, units: Collection[str]) -> None:
+        """Show these to nobody any more, and all others again. What was said of them stays."""
+        with self.transaction() as db:
+            db.execute("UPDATE units SET withdrawn = 0")
+            db.executemany("UPDATE units SET withdrawn = 1 WHERE id = ?", [(unit,) for unit in units])
 
     def card(self, id: str) -> Card | None:
         found = self.rows(f"{_CARDS} WHERE cards.id = ?", id)
@@ -232,18 +251,27 @@ class Database:
     def forget(self, rater: int) -> None:
         """Delete everything of one person. Texts that they wrote and others judge go as well."""
         with self.transaction() as db:
-            own = "SELECT id FROM units WHERE author = ?"
-            for table in ("replies", "drafts", "decisions"):
-                db.execute(
-                    f"DELETE FROM {table} WHERE card IN (SELECT id FROM cards WHERE unit IN ({own}))", (rater,)
-                )
-            db.execute(f"DELETE FROM claims WHERE unit IN ({own})", (rater,))
-            db.execute(f"DELETE FROM cards WHERE unit IN ({own})", (rater,))
-            db.execute("DELETE FROM units WHERE author = ?", (rater,))
+            name = "SELECT identity(name) FROM raters WHERE id = ?"
+            alone = f"SELECT unit FROM authors GROUP BY unit HAVING count(*) = 1 AND max(name) = ({name})"
+            query = f"SELECT id FROM units WHERE author = ? OR id IN ({alone})"
+            _delete_units(db, [row["id"] for row in db.execute(query, (rater, rater))])
+            db.execute(f"DELETE FROM authors WHERE name = ({name})", (rater,))
             for table in ("replies", "drafts", "claims"):
                 db.execute(f"DELETE FROM {table} WHERE rater = ?", (rater,))
             db.execute("DELETE FROM raters WHERE id = ?", (rater,))
         self.rows("PRAGMA wal_checkpoint(TRUNCATE)")  # nor in the log of SQLite
+
+    def authors(self) -> set[str]:
+        """Who wrote texts in another job that are judged here."""
+        return {row["name"] for row in self.rows("SELECT name FROM authors")}
+
+    def forget_authors(self, names: Collection[str]) -> None:
+        """Delete texts that these people alone wrote, with all that was said of them."""
+        with self.transaction() as db:
+            for name in names:
+                alone = "SELECT unit FROM authors GROUP BY unit HAVING count(*) = 1 AND max(name) = ?"
+                _delete_units(db, [row["unit"] for row in db.execute(alone, (name,))])
+                db.execute("DELETE FROM authors WHERE name = ?", (name,))
 
     # --- what they said -------------------------------------------------------------------------------------
 
@@ -252,6 +280,15 @@ class Database:
         if rater is None:
             return [reply_of(row) for row in self.rows("SELECT * FROM replies ORDER BY rater, number")]
         return [reply_of(row) for row in self.rows("SELECT * FROM replies WHERE rater = ? ORDER BY number", rater)]
+
+    def on_own_texts(self) -> set[tuple[str, int]]:
+        """Card and person, where somebody has written the text of the card themselves: in another job, after they
+        judged it here."""
+        own = "authors JOIN raters ON identity(raters.name) = authors.name JOIN cards ON cards.unit = authors.unit"
+        return {
+            (row["card"], row["rater"])
+            for row in self.rows(f"SELECT cards.id AS card, raters.id AS rater FROM {own}")
+        }
 
     def reply(self, card: str, rater: int) -> Reply | None:
         found = self.rows("SELECT * FROM replies WHERE card = ? AND rater = ?", card, rater)
@@ -280,7 +317,15 @@ class Database:
         return {row["card"]: dict(json.loads(row["value"])) for row in self.rows("SELECT * FROM decisions")}
 
 
-_CARDS = "SELECT cards.*, author FROM cards JOIN units ON units.id = unit"
+# whether the person of a claim wrote the text that it is about
+_OWN = "SELECT 1 FROM authors JOIN raters ON identity(raters.name) = authors.name WHERE authors.unit = claims.unit"
+_OWN += " AND raters.id = claims.rater"
+_CARDS = "SELECT cards.*, author, withdrawn FROM cards JOIN units ON units.id = unit"
+
+
+def identity(name: str) -> str:
+    """By what a person is known over several jobs: identity("Ann  Lee") == identity("ann lee")."""
+    return " ".join(name.split()).casefold()
 
 
 def hashed(token: str) -> str:
@@ -290,7 +335,18 @@ def hashed(token: str) -> str:
 
 def _card(row: sqlite3.Row) -> Card:
     texts = json.loads(row["shown"])
-    return Card(row["id"], row["unit"], texts, row["place"], row["known"], row["author"], row["number"])
+    found = Card(row["id"], row["unit"], texts, row["place"], row["known"], row["author"], row["number"])
+    return replace(found, withdrawn=True) if row["withdrawn"] else found
+
+
+def _delete_units(db: sqlite3.Connection, units: Collection[str]) -> None:
+    of_card = "card IN (SELECT id FROM cards WHERE unit = ?)"
+    for where in (
+        *(f"{table} WHERE {of_card}" for table in ("replies", "drafts", "decisions")),
+        *(f"{table} WHERE unit = ?" for table in ("claims", "authors", "cards")),
+        "units WHERE id = ?",
+    ):
+        db.executemany(f"DELETE FROM {where}", [(unit,) for unit in units])
 
 
 def _rater(row: sqlite3.Row) -> Rater:

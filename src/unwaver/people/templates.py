@@ -23,7 +23,8 @@ raters = {raters}                  # people for each {unit}
 """
 _KEEPS = f"# which variants stay: {', '.join(PRESETS)}"
 _OWN = {
-    "rate": f'scale = {json.dumps(SCALE)}\nrule = "mean>=4"            {_KEEPS}\n',
+    "rate": f"scale = {json.dumps(SCALE)}\n"
+    'rule = { semantic = "mean>=4", negational = "mean<=2" }  # which stay, by kind or for all: "mean>=4"\n',
     "write": """\
 field = "question"          # the text that is to be paraphrased
 least = 3                   # paraphrases of each text

@@ -44,14 +44,17 @@ class Source:
 def read_sources(paths: Sequence[Path], *, cut: CutMode | None = None, **log_options: Any) -> list[Source]:
     """Run folders one by one; logs of one tool together."""
     from unwaver.engine.answer_options import check_answer_options
-    from unwaver.engine.load import run_folder
+    from unwaver.engine.load import is_job, run_folder
 
     check_answer_options(paths, **log_options)
-    places = {path: run_folder([path], log_options.get("format") or "auto") for path in paths}
+    form = log_options.get("format") or "auto"
+    jobs = [path for path in paths if is_job(path, form)]
+    places = {path: run_folder([path], form) for path in paths if path not in jobs}
     logs = [path for path in places if places[path] is None]
     found = [_of_folder(place, cut) for place in places.values() if place is not None]
     if logs:
         found.append(_of_logs(logs, log_options, cut))
+    found += map(_of_job, dict.fromkeys(jobs))
     return told_apart(found)
 
 
@@ -74,6 +77,14 @@ def _of_folder(place: Path, cut: CutMode | None) -> Source:
 
     found = load_run(place, cut=cut)
     return source_of(str(place), found.frame, found.scored(), found.groups)
+
+
+def _of_job(path: Path) -> Source:
+    """Answers of people."""
+    from unwaver.engine.load import load
+
+    found = load(path)
+    return source_of(str(path), found.frame, found.scored(), found.groups)
 
 
 def _of_logs(paths: Sequence[Path], log_options: Mapping[str, Any], cut: CutMode | None) -> Source:

@@ -106,27 +106,26 @@ def what_differs(first: Side, second: Side) -> list[Difference]:
 def sides_of(answers: Any, unreadable: Unreadable | None = None, **options: Any) -> list[Side]:
     """The models of a run folder, a table, a log or a result; options are those of unwaver.score."""
     found = load(answers, **options)
-    groups: dict[str, Group] = {}
+    groups = {group.id: group for group in found.groups}
     settings: dict[str, Any] = {}
     reading: Unreadable = unreadable or "violate"
     reasons: list[Reason] = []
     compares: dict[str, Any] = {}
     if found.config is not None:
-        groups = {group.id: group for group in found.groups}
         config = found.run["config"]
         reading = unreadable or config.get("unreadable", "violate")
         cut = options.get("cut") or config.get("cut", "exclude")
         settings = {name: config.get(name) for name in MEANING} | {"unreadable": reading, "cut": cut}
-        agreements = agreements_of(found.frame.columns, found.run, options.get("agree"))
-        compares = {AGREEMENT: agreements} if agreements else {}
         reasons = from_records(found.run.get("failures"))
         if config.get("shots"):
             settings["seed"] = config.get("seed")  # it chooses the solved examples
+    if found.groups and (agreements := agreements_of(found.frame.columns, found.run, options.get("agree"))):
+        compares = {AGREEMENT: agreements}
     parts = found.frame.partition_by(["model", "method"], maintain_order=True)
     return [
         Side(
             *(name_of(answers), name, method, part, settings, groups, reading, _failures(reasons, name)),
-            asked=asked_how(found.run, name, method) | compares if found.config is not None else {},
+            asked=(asked_how(found.run, name, method) if found.config is not None else {}) | compares,
         )
         for part in parts
         for name, method in [(str(part["model"][0]), str(part["method"][0]))]

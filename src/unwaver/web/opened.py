@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from unwaver.config import Config
 from unwaver.console import Console
+from unwaver.engine.job_content import content, keep_cards
 from unwaver.errors import UsageError
-from unwaver.people.cards import Pair, cards_of
 from unwaver.people.job import Job, read_job
-from unwaver.people.store import Card, Database
+from unwaver.people.store import Database
 from unwaver.types import Group
 from unwaver.web.sessions import new_token
 
@@ -21,53 +20,9 @@ ADDRESS = "address"  # of the server, for links that are made while it runs
 def open_job(path: Path, console: Console | None = None) -> tuple[Job, list[Group], int]:
     """The job, its groups, and how many cards it has. Cards that are in the database already stay as they are."""
     job = read_job(path)
-    groups, cards = _content(job, console or Console())
-    database = Database(job.database)
-    try:
-        database.add_cards(cards)
-    finally:
-        database.close()
-    return job, groups, len(cards)
-
-
-def _content(job: Job, console: Console) -> tuple[list[Group], list[Card]]:
-    beside = job.path.parent / job.source
-    source = beside if beside.exists() else Path(job.source)
-    if job.kind == "pairs":
-        return [], cards_of(job, pairs=_pairs(source, job))
-    if job.kind == "write" and source.is_file() and (groups := _questions(source)):
-        return groups, cards_of(job, groups)
-    from unwaver.asking.render import Renderer
-    from unwaver.engine.prepare import choose
-
-    config = Config((str(source),), ())
-    chosen = choose(config, console)
-    groups = list(chosen.groups)
-    if job.kind != "answer":
-        return groups, cards_of(job, groups)
-    renderer = Renderer(chosen.selection, config)
-    asked = (item for group in groups for item in group.items if item.role not in ("judge", "test"))
-    prompts = {item.id: str(renderer.shown(item)["prompt"]) for item in asked}
-    return groups, cards_of(job, groups, prompts=prompts)
-
-
-def _pairs(source: Path, job: Job) -> Sequence[Pair]:
-    from unwaver.agree.human_pairs import unjudged_pairs
-
-    if not source.is_file():
-        hint = 'from = "pairs.csv" with columns question, a and b'
-        raise UsageError(f"from = {job.source}: there is no such file", file=job.path, hint=hint)
-    return unjudged_pairs(source)
-
-
-def _questions(source: Path) -> list[Group]:
-    """Each question of a table as a group of its own."""
-    from unwaver.suites.questions import holds_questions, read_questions
-
-    if source.suffix == ".jsonl" or not holds_questions(source, {}):
-        return []
-    items = read_questions(source).source.items
-    return [Group(item.id, source.stem, item.task, "write", "same", (item,)) for item in items]
+    found = content(job, console)
+    keep_cards(job, found)
+    return job, found.groups, len(found.cards)
 
 
 # --- links --------------------------------------------------------------------------------------------------

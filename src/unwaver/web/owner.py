@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from unwaver.people import outcome
+from unwaver.people import chain, outcome
 from unwaver.people.figures import Agreement, agreements, disputed, kept_by, progress, said_of
 from unwaver.people.queue import smallest_gap
 from unwaver.people.store import Card, Reply
@@ -40,13 +40,20 @@ def overview(visit: Visit) -> Response:
         people=progress(desk.database),
         agreement=[_agreement(row) for row in rows],
         level=rows[0].level if rows else "",
-        rules=kept_by(said, [*dict.fromkeys([*_rules_for(job.kind), job.keeps])]) if judges else {},
+        rules=_rules(found, said) if judges else {},
+        own_rule=outcome.rules_in_words(found),
         disputed=[_dispute(found, cards[id]) for id in [*open_cards, *decided][:MOST_DISPUTED]],
         more_disputed=max(0, len(open_cards) + len(decided) - MOST_DISPUTED),
         exports=[(name, about) for name, (about, _) in exports(visit).items()],
         gap=_gap(found),
         **_counts(found),
     )
+
+
+def _rules(found: outcome.Outcome, said: Mapping[str, list[str]]) -> dict[str, tuple[int, int]]:
+    """What each rule would keep, then what that of the job keeps, with what the owner decided."""
+    kept = outcome.verdicts(found).values()
+    return {**kept_by(said, _rules_for(found.job.kind)), outcome.rules_in_words(found): (sum(kept), len(kept))}
 
 
 def _rules_for(kind: str) -> tuple[str, ...]:
@@ -216,10 +223,17 @@ def exports(visit: Visit) -> dict[str, Export]:
     job, groups = visit.desk.job, visit.desk.groups
     found = outcome.outcome_of(job, visit.desk.database)
     made: dict[str, Export] = {}
-    if job.kind in ("rate", "validate", "review"):
+    if chain.is_of_texts(found):
+        about = f"paraphrases that {outcome.rules_in_words(found)} keeps, for --writer bank/bank.jsonl"
+        made["bank.jsonl"] = (about, lambda: chain.validated_bank(found))
+        made["audit.jsonl"] = ("who wrote what, and what others said of it", lambda: chain.validated_audit(found))
+    elif job.kind in ("rate", "validate", "review"):
         made |= _of_variants(found, groups)
     if job.kind == "write":
-        made["bank.jsonl"] = ("paraphrases, for --writer bank/bank.jsonl", lambda: outcome.bank(found))
+        made["bank.jsonl"] = (
+            "paraphrases, not validated, for --writer bank/bank.jsonl",
+            lambda: outcome.bank(found),
+        )
         made["audit.jsonl"] = ("who wrote what, and when", lambda: outcome.audit(found))
     if job.kind == "pairs":
         about = "labels, for unwaver agreement validate --pairs pairs.jsonl"
@@ -231,7 +245,7 @@ def exports(visit: Visit) -> dict[str, Export]:
 def _of_variants(found: outcome.Outcome, groups: list[Group]) -> dict[str, Export]:
     made: dict[str, Export] = {
         "groups.jsonl": (
-            f"groups with the variants that {found.job.keeps} keeps",
+            f"groups with the variants that {outcome.rules_in_words(found)} keeps",
             lambda: outcome.certified_groups(found, groups),
         )
     }
