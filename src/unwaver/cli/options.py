@@ -101,7 +101,7 @@ REVIEW = option(
     type=click.Path(),
     multiple=True,
     metavar="FILE",
-    help="Review sheet that a person has filled in, or a folder of them. Repeatable.",
+    help="Review sheet that a person has filled in, a folder of them, or a job of people. Repeatable.",
 )
 
 DOMAIN = option(

@@ -30,9 +30,10 @@ def chosen_with(
         check_domains(config.domain, [group.task for group in selection.groups if group.kind == "fooling"])
     if not config.review:
         return selection, {}
-    from unwaver.groups.review import check_sheets, majority, read_sheets
+    from unwaver.engine.reviews import read_reviews
+    from unwaver.groups.review import check_sheets, majority
 
-    sheets = read_sheets(config.review)
+    sheets = read_reviews(config.review)
     if not writes:  # what a model writes is not known yet
         check_sheets(sheets, selection.groups, console.say)
     return selection, majority(sheets)

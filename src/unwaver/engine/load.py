@@ -394,9 +394,10 @@ def _without(
 ) -> list[Group]:
     """The groups without variants that a person judged wrong, and without spare variants that were never asked."""
     from unwaver.answers.table import label_reader
-    from unwaver.groups.review import counting, majority, read_sheets, reviewed, unknown_ids
+    from unwaver.engine.reviews import read_reviews
+    from unwaver.groups.review import counting, majority, reviewed, unknown_ids
 
-    verdicts = majority(sheets := read_sheets(review))
+    verdicts = majority(sheets := read_reviews(review))
     for sheet, own in sheets.items():
         if strange := unknown_ids(groups, own):
             hint = "give the sheet that unwaver review wrote for this run"

@@ -14,25 +14,14 @@ from statistics import median
 
 import numpy as np
 
+from unwaver.people.agreement import Agreement, in_total_and_by_kind
 from unwaver.people.forms import is_right
 from unwaver.people.job import Job
 from unwaver.people.rules import PRESETS, verdict
 from unwaver.people.store import Card, Database, Rater, Reply
-from unwaver.stats.raters import Level, Raters, cohen, fleiss, krippendorff
+from unwaver.stats.raters import Level
 
 GRADED = ("rate",)
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Of one criterion, in total (kind "") or in one kind of group. `cohen` only for two people."""
-
-    criterion: str
-    kind: str
-    cohen: Raters | None
-    fleiss: Raters
-    alpha: Raters
-    level: Level
 
 
 @dataclass(frozen=True)
@@ -66,14 +55,13 @@ def agreements(
     """In total, then by kind where there are several; one for each criterion."""
     about = {card.id: card.shown.get("about", {}) for card in cards if card.known is None}
     counted = [r for r in replies if r.rater not in aside and r.card in about]
-    kinds = dict.fromkeys(str(of.get("kind", "")) for of in about.values())
     found = []
     for criterion in dict.fromkeys(name for reply in counted for name in values(reply)):
-        for kind in ("", *(kinds if len(kinds) > 1 else ())):
-            chosen = [r for r in counted if not kind or about[r.card].get("kind") == kind]
-            if table := _table(job, chosen, criterion):
-                clusters = [str(about[card].get("cluster") or card) for card in table]
-                found.append(_agreement(job, criterion, kind, np.array(list(table.values())), clusters))
+        table = _table(job, counted, criterion)
+        clusters = [str(about[card].get("cluster") or card) for card in table]
+        kinds = [str(about[card].get("kind", "")) for card in table]
+        numbers = np.array(list(table.values()))
+        found += in_total_and_by_kind(numbers, clusters, kinds, level_of(job), criterion=criterion)
     return found
 
 
@@ -90,11 +78,10 @@ def _table(job: Job, replies: Sequence[Reply], criterion: str) -> dict[str, list
     return table
 
 
-def _agreement(job: Job, criterion: str, kind: str, table: np.ndarray, clusters: Sequence[str]) -> Agreement:
+def level_of(job: Job) -> Level:
+    """Grades have an order, yes and no have none."""
     graded = job.kind in GRADED or (job.kind == "pairs" and all(grade.isdigit() for grade in job.grades))
-    level: Level = "ordinal" if graded else "nominal"
-    of_two = cohen(table[:, 0], table[:, 1], clusters) if table.shape[1] == 2 else None
-    return Agreement(criterion, kind, of_two, fleiss(table, clusters), krippendorff(table, clusters, level), level)
+    return "ordinal" if graded else "nominal"
 
 
 def progress(database: Database) -> list[Progress]:

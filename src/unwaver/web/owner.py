@@ -10,10 +10,10 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from unwaver.people import chain, outcome
-from unwaver.people.figures import Agreement, agreements, disputed, kept_by, progress, said_of
+from unwaver.people.agreement import Agreement, value
+from unwaver.people.figures import agreements, disputed, kept_by, progress, said_of
 from unwaver.people.queue import smallest_gap
 from unwaver.people.store import Card, Reply
-from unwaver.stats.raters import Raters
 from unwaver.types import Group
 from unwaver.web.annotate import in_words, short
 from unwaver.web.desk import Visit
@@ -96,18 +96,10 @@ def _agreement(row: Agreement) -> dict[str, str]:
         "name": f"{name}, {row.kind}" if row.kind else name,
         "cards": f"{row.fleiss.items:,}",
         "agree": "–" if agree is None else f"{100 * agree:.1f} %",
-        "cohen": _value(row.cohen) if row.cohen else "–",
-        "fleiss": _value(row.fleiss),
-        "alpha": _value(row.alpha),
+        "cohen": value(row.cohen),
+        "fleiss": value(row.fleiss),
+        "alpha": value(row.alpha),
     }
-
-
-def _value(found: Raters) -> str:
-    kappa = found.kappa
-    if kappa.value is None:
-        return "undefined"
-    between = "" if kappa.low is None else f" [{kappa.low:.2f} – {kappa.high:.2f}]"
-    return f"{kappa.value:.2f}{between}"
 
 
 def _dispute(found: outcome.Outcome, card: Card) -> dict[str, Any]:
@@ -201,10 +193,10 @@ def forget(visit: Visit) -> Response:
 
 def decide(visit: Visit) -> Response:
     desk, card = visit.desk, visit.desk.database.card_at(_number(visit.form, "card"))
-    value = visit.form.get("value", [""])[0]
-    if card is None or value not in (desk.job.choices or card.shown.get("choices", ())):
+    said = visit.form.get("value", [""])[0]
+    if card is None or said not in (desk.job.choices or card.shown.get("choices", ())):
         return page("message.html", 404, title="No such card", text="", link="/owner", link_text="Back")
-    desk.database.decide(card.id, {"value": value}, desk.clock())
+    desk.database.decide(card.id, {"value": said}, desk.clock())
     return RedirectResponse("/owner#disputed", status_code=303)
 
 
