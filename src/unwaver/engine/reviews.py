@@ -1,7 +1,7 @@
 """What people say of variants, for --review: sheets, folders of sheets, and jobs.
 
-    --review sheet.tsv --review other.tsv      each sheet is a vote
-    --review rate.toml                         what its rule keeps of what people said
+--review sheet.tsv --review other.tsv      each sheet is a vote
+--review rate.toml                         what its rule keeps of what people said
 """
 
 from __future__ import annotations
