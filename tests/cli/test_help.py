@@ -109,6 +109,7 @@ def test_a_section_named_twice_is_shown_once() -> None:
 
 # words that stand for something of the user's, and what takes weights or minutes: these are only parsed
 ONLY_PARSED = ("PATH", "DIR", "NAME", "HOST", "demo/", "unwaver train", "unwaver study", "hf/", "samples_gsm8k")
+ONLY_PARSED += ("annotate job.toml",)  # serves until it is stopped
 
 
 def example_lines() -> list[tuple[str, str]]:
@@ -168,6 +169,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     for name in ("judged.csv", "sts.csv"):
         write(place / name, "question,a,b,label", judged)
+    for name in ("ann.tsv", "bob.tsv"):
+        verdicts = [f"sample/snli/semantic/{n}/1\tok" for n in range(4)]
+        (place / name).write_text("\n".join(["id\tverdict", *verdicts]))
     (place / "unwaver.toml").write_text("bars = ['drop<=0.05']\n[sources.answers]\nlog = 'answers.csv'\n")
     (place / "unwaver.lock.jsonl").write_text('{"version": 1}\n')
     np.savez(place / "embeddings.npz", embeddings=np.eye(40), labels=np.arange(40) % 2)

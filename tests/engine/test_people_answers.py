@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from people_jobs import CHOICES, Card, groups, job_file, opened, play, written
@@ -234,39 +234,51 @@ def test_options_without_effect(job: Path) -> None:
         unwaver.score([job, job])
 
 
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def command(call: Any) -> Any:
+    """The command line without a process of its own."""
+    return lambda *words: Done(*call(*map(str, words)))
+
+
 # --- beside a model -----------------------------------------------------------------------------------------
 
 
-def test_people_beside_a_model(job: Path, tmp_path: Path, unwaver: Any) -> None:
+def test_people_beside_a_model(job: Path, tmp_path: Path, command: Any) -> None:
     """In one command, each way."""
     suite, run = tmp_path / "groups.jsonl", tmp_path / "run"
-    done = unwaver(
+    done = command(
         "run", suite, "--model", "fake/random", "--model", f"human/{job}", "--out", tmp_path / "both", "--json"
     )
     assert done.returncode == 0, done.stderr
     assert {s["model"] for s in json.loads(done.stdout)["scores"]} == {"fake/random", "people"}
-    assert unwaver("run", suite, "--model", "fake/random", "--out", run, "--no-report", "-q").returncode == 0
-    done = unwaver("compare", f"human/{job}", run, "--json")
+    assert command("run", suite, "--model", "fake/random", "--out", run, "--no-report", "-q").returncode == 0
+    done = command("compare", f"human/{job}", run, "--json")
     assert done.returncode == 0, done.stderr
     compared = json.loads(done.stdout)["comparisons"]
     assert [c["second"]["model"] for c in compared] == ["r1", "r2", "r3", "fake/random"]
     assert {c["first"]["model"] for c in compared} == {"people"}
-    done = unwaver("report", job, run, "--format", "csv")
+    done = command("report", job, run, "--format", "csv")
     assert done.returncode == 0, done.stderr
     for model in ("people", "r1", "r2", "r3", "fake/random"):
         assert f",{model}" in done.stdout
-    assert unwaver("report", job, run, "--out", tmp_path / "both.html").returncode == 0
+    assert command("report", job, run, "--out", tmp_path / "both.html").returncode == 0
     assert "fake/random" in (page := (tmp_path / "both.html").read_text())
     assert "people" in page
 
 
-def test_score_show_and_gate(job: Path, unwaver: Any) -> None:
-    done = unwaver("score", job, "--json")
+def test_score_show_and_gate(job: Path, command: Any) -> None:
+    done = command("score", job, "--json")
     assert done.returncode == 0, done.stderr
     assert {s["model"] for s in json.loads(done.stdout)["scores"]} == {"people", "r1", "r2", "r3"}
-    done = unwaver("show", job, "--model", "r1")
+    done = command("show", job, "--model", "r1")
     assert done.returncode == 0, done.stderr
     assert "semantic/0" in done.stdout
-    done = unwaver("gate", f"{job},rater=r2", "--bar", "tau<=0.9", "--json")
+    done = command("gate", f"{job},rater=r2", "--bar", "tau<=0.9", "--json")
     assert done.returncode in (0, 1), done.stderr
     assert [check["model"] for check in json.loads(done.stdout)["checks"]] == ["r2"]

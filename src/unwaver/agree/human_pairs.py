@@ -2,10 +2,11 @@
 
     question, a, b, label       and, where they are known: cluster, true, false
     question, a, b, rater1, …   the labels of several people (unwaver.agree.human_raters)
+    job.toml                    a job in which people judge pairs, as it stands
 
 `b` may be a list: the best of the alternatives counts. `label` is 0 or 1, or a grade. `cluster` names what is not
-independent, the question if not given. `true` and `false` are references: with them the accuracy of a pair is the
-mean of its two answers'.
+independent, the question if not given. By `kind`, people's agreement is told apart. `true` and `false` are
+references: with them the accuracy of a pair is the mean of its two answers'.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from unwaver.answers.references import Referenced, accurate_all, contains
 from unwaver.asking.consult import Consult
 from unwaver.console import Console
 from unwaver.errors import DataError, UsageError, near
-from unwaver.files import Row, read_rows, shown
+from unwaver.files import Row, Where, read_rows, shown
 from unwaver.metrics.agreed import notions
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.pairwise import agreeing_shares
@@ -41,6 +42,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "b": ("b", "answer2", "text2", "sentence2", "output pp"),
     "label": ("label", "human", "judgement", "score", "consistency score"),
     "cluster": ("cluster",),
+    "kind": ("kind",),
     "true": ("true", "accepted"),
     "false": ("false", "rejected"),
 }
@@ -54,6 +56,7 @@ class JudgedPair:
     b: tuple[str, ...]  # alternatives
     label: float
     cluster: str
+    kind: str = ""
     true: tuple[str, ...] = ()
     false: tuple[str, ...] = ()
 
@@ -66,6 +69,7 @@ class JudgedPairs:
     tied: int = 0  # left out because as many raters say 0 as say 1
     raters: tuple[str, ...] = ()  # columns of several people's labels
     ratings: Sequence[tuple[str, Ratings]] = ()  # with the cluster, of every pair that has its texts
+    kinds: Sequence[str] = ()  # of the same pairs
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def to_compare(self, agreement: Agreement) -> Iterable[Pair]:
@@ -141,7 +145,10 @@ def read_pairs(path: Path, columns: Mapping[str, str] | None = None, raters: Seq
     given = dict(columns or {})
     if strange := [name for name in given if name not in COLUMNS]:
         raise UsageError(f"--column {strange[0]}=… is unknown", hint=near(strange[0], COLUMNS))
-    rows = read_rows(path)
+    if path.suffix == ".toml":
+        rows, raters = _rows_of_job(path, raters)
+    else:
+        rows = read_rows(path)
     if not rows:
         raise DataError("there are no pairs in it", file=path, hint="give a file with a, b and label in each row")
     has_label = "label" in given or any(name in rows[0].cells for name in COLUMNS["label"])
@@ -149,6 +156,7 @@ def read_pairs(path: Path, columns: Mapping[str, str] | None = None, raters: Seq
     places = _places(rows[0], given, NEEDED[:-1] if people else NEEDED)
     pairs: list[JudgedPair] = []
     ratings: list[tuple[str, Ratings]] = []
+    kinds: list[str] = []
     left_out = {"empty": 0, "unlabelled": 0, "tied": 0}
     for row in rows:
         pair = _pair(row, places)
@@ -158,6 +166,7 @@ def read_pairs(path: Path, columns: Mapping[str, str] | None = None, raters: Seq
         told = tuple(None if is_missing(row.cells.get(c)) else _label(row, c) for c in people)
         if people:
             ratings.append((pair.cluster, told))
+            kinds.append(pair.kind)
         label = common_label(told) if people else _label(row, places["label"])
         if label is None:
             left_out["unlabelled" if all(x is None for x in told) else "tied"] += 1
@@ -168,7 +177,25 @@ def read_pairs(path: Path, columns: Mapping[str, str] | None = None, raters: Seq
         raise DataError(
             f"no pair is left: {_LEFT[what]}", file=path, hint="give pairs of answers that people judged"
         )
-    return JudgedPairs(pairs, **left_out, raters=people, ratings=ratings, columns=places)
+    return JudgedPairs(pairs, **left_out, raters=people, ratings=ratings, kinds=kinds, columns=places)
+
+
+def _rows_of_job(path: Path, raters: Sequence[str]) -> tuple[list[Row], Sequence[str]]:
+    """The labels that people gave in a job of pairs, and the columns of those who count. One person's labels are
+    in the column label."""
+    from unwaver.people.outcome import pair_records, read_judged
+
+    found = read_judged(path, ("pairs",))
+    records = pair_records(found)
+    people = [found.names[person] for person in found.people]
+    if not records:
+        hint = f"unwaver annotate {path} serves it"
+        raise DataError("nobody has judged a pair in this job yet", file=path, hint=hint)
+    rows = [Row(record, Where(str(path), 1)) for record in records]
+    if len(people) == 1 and not raters:
+        labelled = [r for r in records if r[people[0]] is not None]
+        return [Row({**r, "label": r[people[0]]}, Where(str(path), 1)) for r in labelled], ()
+    return rows, raters or people
 
 
 def unjudged_pairs(path: Path) -> list[tuple[str, str, str, str]]:
@@ -225,6 +252,7 @@ def _pair(row: Row, places: Mapping[str, str]) -> JudgedPair | None:
         b,
         0.0,
         cluster[0] if cluster else asked or f"{a[0]}\0{b[0]}",
+        next(iter(texts("kind")), ""),
         _references(texts("true")),
         _references(texts("false")),
     )

@@ -10,6 +10,8 @@ from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import click
+
 from unwaver.cli import completion
 from unwaver.cli.options import DEVICE, FORCE, JSON, PATH, SEED
 from unwaver.cli.printing import console, inputs_of, print_json
@@ -46,9 +48,12 @@ def command() -> None:
         "unwaver agreement validate --pairs judged.csv --plot matrix.svg",
     ),
 )
+@click.argument("job", type=PATH, required=False, metavar="[FILE]")
 @section(
     "What people say",
-    option("--pairs", "path", required=True, type=PATH, metavar="FILE", help="Table: question, a, b, label."),
+    option(
+        "--pairs", "pairs", type=PATH, metavar="FILE", help="FILE by name: a table, or a job of the kind pairs."
+    ),
     option(
         "--column",
         multiple=True,
@@ -92,7 +97,8 @@ def command() -> None:
     JSON,
 )
 def validate_command(
-    path: Path,
+    job: Path | None,
+    pairs: Path | None,
     agree: tuple[str, ...],
     column: tuple[str, ...],
     raters: tuple[str, ...],
@@ -107,11 +113,13 @@ def validate_command(
 ) -> None:
     """Compare agreements with people's judgements of pairs of answers.
 
-    The pairs are a .csv, .tsv or .jsonl with the columns question, a, b and label: 1 if the two answers say the
-    same, 0 if not, or a grade with --cut. Pairs for one question are not independent, so intervals resample
-    questions. If several people judged the pairs, --rater names the column of each: their mean is the label, and
-    Fleiss' kappa says how far they agree.
+    FILE is a .csv, .tsv or .jsonl with the columns question, a, b and label: 1 if the two answers say the same, 0
+    if not, or a grade with --cut; or JOB.toml, a job in which people judge pairs (unwaver annotate). Pairs for one
+    question are not independent, so intervals resample questions. If several people judged the pairs, --rater
+    names the column of each: their mean is the label, and Fleiss' kappa and Krippendorff's alpha say how far they
+    agree.
     """
+    path = _given(job, pairs)
     from unwaver.agree.comparison import parse_agreements
     from unwaver.agree.human_pairs import corrected_run, mean_of_directions, read_pairs
     from unwaver.outputs import check_output
@@ -160,13 +168,22 @@ def validate_command(
     _print(document, found, plot)
 
 
+def _given(job: Path | None, pairs: Path | None) -> Path:
+    if job is not None and pairs is not None:
+        raise UsageError("FILE and --pairs are both given", hint="give one of them")
+    path = job or pairs
+    if path is None:
+        raise UsageError("--pairs is missing: which pairs people judged", hint="--pairs judged.csv, or JOB.toml")
+    return path
+
+
 def _of_raters(judged: JudgedPairs, cut: float, seed: int) -> dict[str, Any] | None:
     if not judged.raters:
         return None
     from unwaver.agree.human_raters import between_raters
 
     clusters, ratings = zip(*judged.ratings, strict=True)
-    return between_raters(ratings, clusters, judged.raters, cut, seed)
+    return between_raters(ratings, clusters, judged.raters, cut, seed, judged.kinds)
 
 
 def asking(place: Path, device: str | None, speak: Speak) -> Consult:

@@ -22,7 +22,7 @@ HELP = {
     "Prepare": {
         "build": "Make groups from your own items: negations, paraphrases, …",
         "annotate": "Let people rate, write and answer in a browser.",
-        "review": "Write a sheet on which a person judges variants.",
+        "review": "Write a sheet on which a person judges variants, or compare sheets.",
         "agreement": "Validate agreements of free text against human judgements.",
     },
     "Train": {

@@ -12,11 +12,7 @@ from unwaver.config_record import as_paths
 from unwaver.errors import DataError
 from unwaver.groups.review import read_sheets
 from unwaver.people.chain import is_of_texts
-from unwaver.people.job import read_job
-from unwaver.people.outcome import Outcome, outcome_of, verdicts
-from unwaver.people.store import Database
-
-KINDS = ("rate", "validate", "review")
+from unwaver.people.outcome import read_judged, verdicts
 
 
 def read_reviews(given: object) -> dict[Path, dict[str, bool]]:
@@ -28,7 +24,7 @@ def read_reviews(given: object) -> dict[Path, dict[str, bool]]:
 
 
 def _of_job(path: Path) -> dict[str, bool]:
-    found = judged(path)
+    found = read_judged(path)
     if is_of_texts(found):
         hint = "use the bank that it gives: --writer bank/bank.jsonl"
         raise DataError("this job judges texts that people wrote, which are in no group yet", file=path, hint=hint)
@@ -37,18 +33,3 @@ def _of_job(path: Path) -> dict[str, bool]:
         hint = f"unwaver annotate {path} serves it"
         raise DataError("nobody has judged a variant in this job yet", file=path, hint=hint)
     return kept
-
-
-def judged(path: Path, kinds: tuple[str, ...] = KINDS) -> Outcome:
-    """A job in which people judge, as it stands."""
-    job = read_job(path)
-    if job.kind not in kinds:
-        hint = f"a job that judges has kind = {', '.join(kinds[:-1])} or {kinds[-1]}"
-        raise DataError(f"this job has the kind {job.kind}", file=path, hint=hint)
-    if not job.database.exists():
-        raise DataError("this job has not been started", file=path, hint=f"unwaver annotate {path} starts it")
-    database = Database(job.database, read_only=True)
-    try:
-        return outcome_of(job, database)
-    finally:
-        database.close()

@@ -57,7 +57,8 @@ def agreements(
     counted = [r for r in replies if r.rater not in aside and r.card in about]
     found = []
     for criterion in dict.fromkeys(name for reply in counted for name in values(reply)):
-        table = _table(job, counted, criterion)
+        found_rows = _table(job, counted, criterion)
+        table = {card: found_rows[card] for card in about if card in found_rows}
         clusters = [str(about[card].get("cluster") or card) for card in table]
         kinds = [str(about[card].get("kind", "")) for card in table]
         numbers = np.array(list(table.values()))

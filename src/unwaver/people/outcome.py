@@ -13,12 +13,14 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from unwaver.errors import DataError
 from unwaver.groups import group_to_json
 from unwaver.groups.review import COLUMNS, reviewed
 from unwaver.people.figures import said_of
-from unwaver.people.job import Job
+from unwaver.people.job import Job, read_job
 from unwaver.people.rules import YES, of_one, verdict
 from unwaver.people.store import Card, Database, Reply
 from unwaver.text import spreadsheet
@@ -56,6 +58,24 @@ def outcome_of(job: Job, database: Database) -> Outcome:
         names=database.pseudonyms(),
         aside=frozenset(rater.id for rater in people if rater.aside),
     )
+
+
+JUDGING = ("rate", "validate", "review")
+
+
+def read_judged(path: Path, kinds: Sequence[str] = JUDGING) -> Outcome:
+    """A job in which people judge, as it stands; also while it is served."""
+    job = read_job(path)
+    if job.kind not in kinds:
+        hint = f"name a job with kind = {' or '.join(kinds)}"
+        raise DataError(f"this job has the kind {job.kind}", file=path, hint=hint)
+    if not job.database.exists():
+        raise DataError("this job has not been started", file=path, hint=f"unwaver annotate {path} starts it")
+    database = Database(job.database, read_only=True)
+    try:
+        return outcome_of(job, database)
+    finally:
+        database.close()
 
 
 # --- verdicts on variants -----------------------------------------------------------------------------------
@@ -153,7 +173,12 @@ def audit(found: Outcome) -> str:
 
 def pair_labels(found: Outcome) -> str:
     """For `unwaver agreement validate --pairs`: a column for each person, yes and no as 1 and 0, grades as they
-    are; empty where somebody did not judge the pair."""
+    are; empty where somebody did not judge the pair, or is not sure."""
+    return _lines(pair_records(found))
+
+
+def pair_records(found: Outcome) -> list[dict[str, Any]]:
+    """The lines of `pair_labels`."""
     said = {(reply.card, reply.rater): reply.value.get("value") for reply in found.counted}
     records = []
     for card in found.cards:
@@ -162,11 +187,11 @@ def pair_labels(found: Outcome) -> str:
         labels = {found.names[rater]: _label(said.get((card.id, rater))) for rater in found.people}
         texts = {"question": card.shown["question"], "a": card.shown["one"], "b": card.shown["other"]}
         records.append({"id": card.id, **texts, **labels})
-    return _lines(records)
+    return records
 
 
 def _label(value: Any) -> float | None:
-    if value is None:
+    if value is None or value == "unsure":
         return None
     text = str(value)
     return float(text) if text.isdigit() else float(text in YES)

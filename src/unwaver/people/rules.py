@@ -53,3 +53,8 @@ def verdict(rule: str, values: Sequence[str]) -> bool | None:
 def of_one(rule: str, value: str) -> bool | None:
     """What one person says, taken alone: of_one("2-of-3", "yes") -> True; a grade by its bar."""
     return verdict(rule if MEAN.fullmatch(rule) else "majority", [value])
+
+
+def presets_for(kind: str) -> tuple[str, ...]:
+    """Those that say something of what people are asked in this kind of job."""
+    return tuple(rule for rule in PRESETS if bool(MEAN.fullmatch(rule)) == (kind == "rate"))

@@ -13,6 +13,7 @@ from unwaver.people import chain, outcome
 from unwaver.people.agreement import Agreement, value
 from unwaver.people.figures import agreements, disputed, kept_by, progress, said_of
 from unwaver.people.queue import smallest_gap
+from unwaver.people.rules import presets_for
 from unwaver.people.store import Card, Reply
 from unwaver.types import Group
 from unwaver.web.annotate import in_words, short
@@ -53,11 +54,7 @@ def overview(visit: Visit) -> Response:
 def _rules(found: outcome.Outcome, said: Mapping[str, list[str]]) -> dict[str, tuple[int, int]]:
     """What each rule would keep, then what that of the job keeps, with what the owner decided."""
     kept = outcome.verdicts(found).values()
-    return {**kept_by(said, _rules_for(found.job.kind)), outcome.rules_in_words(found): (sum(kept), len(kept))}
-
-
-def _rules_for(kind: str) -> tuple[str, ...]:
-    return ("mean>=4", "mean<=2") if kind == "rate" else ("2-of-3", "majority", "all-yes")
+    return {**kept_by(said, presets_for(found.job.kind)), outcome.rules_in_words(found): (sum(kept), len(kept))}
 
 
 def _gap(found: outcome.Outcome) -> int | None:
