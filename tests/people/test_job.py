@@ -9,9 +9,12 @@ import pytest
 
 from unwaver.errors import DataError
 from unwaver.groups.clusters import with_clusters
-from unwaver.people.cards import cards_of
+from unwaver.people import outcome
+from unwaver.people.cards import cards_of, undecided
+from unwaver.people.figures import kept_by
 from unwaver.people.job import KINDS, Job, read_job
-from unwaver.people.rules import verdict
+from unwaver.people.rules import of_one, verdict
+from unwaver.people.store import Card, Reply
 from unwaver.people.templates import template
 from unwaver.types import Group, Item
 
@@ -169,3 +172,138 @@ def test_cards_with_a_known_answer(tmp_path: Path) -> None:
     (check,) = [card for card in cards_of(job, [GROUP]) if card.known is not None]
     assert check.known == "yes"
     assert check.shown == {"prompt": "Is snow white?", "choices": ["yes", "no"]}
+
+
+# --- rules by kind ------------------------------------------------------------------------------------------
+
+NEGATED = replace(
+    GROUP,
+    id="n",
+    kind="negational",
+    expect="different",
+    items=(item("m", "original", "He rests."), item("x", "variant", "He works.")),
+)
+TABLE = {  # grades of three people: by BECEL's rules, the second of each kind stays out
+    "semantic": [("5", "4", "3"), ("5", "3", "3"), ("4", "4", "4")],
+    "negational": [("1", "2", "3"), ("2", "2", "3"), ("1", "1", "1")],
+}
+
+
+def graded(job: Job) -> dict[str, bool]:
+    """What the rules of a job keep of the made-up table."""
+    cards, replies = [], []
+    for kind, rows in TABLE.items():
+        expect = "different" if kind == "negational" else "same"
+        for n, row in enumerate(rows):
+            about = {"kind": f"mine/snli/{kind}", "expect": expect, "cluster": f"{kind}{n}"}
+            cards.append(Card(f"{kind}{n}", f"{kind}{n}", {"about": about}))
+            replies += [Reply(f"{kind}{n}", r, {"value": v}, n, None, 0.0, 1) for r, v in enumerate(row)]
+    names = {n: f"r{n + 1}" for n in range(3)}
+    return outcome.verdicts(outcome.Outcome(job, cards, replies, {}, names, frozenset()))
+
+
+BECEL = {
+    "semantic0": True,
+    "semantic1": False,
+    "semantic2": True,
+    "negational0": True,
+    "negational1": False,
+    "negational2": True,
+}
+
+
+def test_each_kind_has_the_rule_of_becel() -> None:
+    assert graded(of("rate")) == BECEL
+    assert graded(of("rate", rule={"semantic": "mean>=4", "negational": "mean<=2"})) == BECEL
+    assert graded(of("rate", rule={"semantic": "mean>=4"})) == BECEL, "the other kind has its default"
+    assert sum(graded(of("rate", rule="mean>=4")).values()) == 2, "one rule for all"
+    strict = graded(of("rate", rule={"negational": "mean<=1"}))
+    assert [strict[f"negational{n}"] for n in range(3)] == [False, False, True]
+
+
+def test_what_each_rule_keeps() -> None:
+    said = {f"{kind}{n}": list(row) for kind, rows in TABLE.items() for n, row in enumerate(rows)}
+    assert kept_by(said, ["mean>=4", "mean<=2"]) == {"mean>=4": (2, 6), "mean<=2": (2, 6)}
+    labels = {
+        "a": ["yes", "yes", "no"],
+        "b": ["yes", "no", "no"],
+        "c": ["yes"] * 3,
+        "d": ["yes", "no"],
+        "e": ["yes"],
+    }
+    assert kept_by(labels, ["2-of-3", "majority", "all-yes"]) == {
+        "2-of-3": (2, 5),
+        "majority": (3, 5),
+        "all-yes": (2, 5),
+    }
+
+
+def test_a_rule_for_each_part_of_a_kind() -> None:
+    job = of("rate", rule={"surface": "mean>=5", "surface_case": "mean>=4"})
+    assert job.rule_for({"kind": "mine/snli/surface_case"}) == "mean>=4"
+    assert job.rule_for({"kind": "mine/snli/surface_typos"}) == "mean>=5"
+    assert job.rule_for({"kind": "mine/snli/semantic"}) == "mean>=4"
+
+
+def test_a_rule_for_a_kind_that_there_is_not() -> None:
+    with pytest.raises(DataError, match='no groups of the kind "negatoinal"') as e:
+        cards_of(of("rate", rule={"negatoinal": "mean<=2"}), [GROUP, NEGATED])
+    assert "negational" in str(e.value.hint)
+    assert cards_of(of("rate", rule={"negational": "mean<=2"}), [GROUP]), "the template names both"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('kind = "rate"\nfrom = "g.jsonl"\nrule = "all-yes"', "is for yes and no"),
+        ('kind = "review"\nfrom = "g.jsonl"\nrule = "mean>=4"', "is for grades"),
+        ('kind = "rate"\nfrom = "g.jsonl"\nrule = { semantic = "mean>4" }', "did you mean mean>=4"),
+        (
+            'kind = "rate"\nfrom = "g.jsonl"\nrule = { semantic = 4 }',
+            "expected a text, or a table of texts by kind",
+        ),
+        ('kind = "rate"\nfrom = "g.jsonl"\nscale = ["a", "b", "c"]', "the scale has 3 grades"),
+    ],
+)
+def test_rules_that_cannot_be(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as found:
+        read_job(written(tmp_path, text))
+    assert says in f"{found.value} {found.value.hint}"
+
+
+def test_one_person_alone() -> None:
+    assert of_one("2-of-3", "yes") is True
+    assert of_one("all-yes", "unsure") is False
+    assert of_one("mean>=4", "3") is False
+
+
+# --- what counts in a job of answers ------------------------------------------------------------------------
+
+
+def test_variants_that_people_refused_are_not_asked() -> None:
+    refused = replace(GROUP.items[1], certified=False)
+    spare = item("s", "variant", "He naps.")
+    judged = replace(GROUP, items=(GROUP.items[0], refused, replace(spare, certified=True)))
+    assert [card.id for card in cards_of(of("answer"), [judged])] == ["o", "s"]
+    alone = replace(GROUP, id="a", items=(item("p", "original", "He sits."), replace(refused, id="q")))
+    assert [card.id for card in cards_of(of("answer"), [judged, alone])] == ["o", "s"], (
+        "nothing is left to compare"
+    )
+    kept = replace(judged, keep=1, items=(*judged.items, replace(spare, id="t", certified=True)))
+    assert [card.id for card in cards_of(of("answer"), [kept])] == ["o", "s"]
+
+
+def test_variants_that_wait_for_a_model() -> None:
+    judge = Item(
+        "j1",
+        "snli",
+        "judge",
+        {"premise": "a", "hypothesis": "b"},
+        ("yes", "no"),
+        ("yes",),
+        judge="self",
+        about="v",
+    )
+    waiting = replace(GROUP, items=(*GROUP.items[:2], judge))
+    assert [item.id for item in undecided([waiting])] == ["v"]
+    assert undecided([GROUP]) == []

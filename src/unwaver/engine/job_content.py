@@ -97,7 +97,8 @@ def _questions(job: Job, source: Path) -> Chosen:
 def _check_decided(job: Job, groups: Sequence[Group]) -> None:
     if waiting := undecided(groups):
         hint = 'unwaver build … --out groups.jsonl asks the model; then from = "groups.jsonl"'
-        what = f"{len(waiting):,} variants wait for the verdict of a model, such as {waiting[0].id}"
+        wait = "variant waits" if len(waiting) == 1 else "variants wait"
+        what = f"{len(waiting):,} {wait} for the verdict of a model, such as {waiting[0].id}"
         raise DataError(what, file=job.path, hint=hint)
 
 

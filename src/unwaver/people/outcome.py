@@ -18,7 +18,7 @@ from typing import Any
 
 from unwaver.errors import DataError
 from unwaver.groups import group_to_json
-from unwaver.groups.review import COLUMNS, reviewed
+from unwaver.groups.review import COLUMNS, reviewed, variants_of
 from unwaver.people.figures import said_of
 from unwaver.people.job import Job, read_job
 from unwaver.people.rules import YES, of_one, verdict
@@ -109,8 +109,9 @@ def rules_in_words(found: Outcome) -> str:
 
 
 def certified_groups(found: Outcome, groups: Sequence[Group], rule: str = "") -> str:
-    """groups.jsonl with what people say of the variants; wrong ones do not count in a run."""
-    made = reviewed(groups, verdicts(found, rule))
+    """groups.jsonl with what people say of the variants: wrong ones do not count in a run, and groups that have no
+    other are left out."""
+    made = [group for group in reviewed(groups, verdicts(found, rule)) if variants_of(group)]
     return "".join(json.dumps(group_to_json(group), ensure_ascii=False) + "\n" for group in made)
 
 

@@ -16,7 +16,7 @@ import polars as pl
 from unwaver.asking.failures import Reason, from_records
 from unwaver.engine.load import load, name_of
 from unwaver.errors import DataError, UsageError, near
-from unwaver.groups import BASE, is_plain
+from unwaver.groups import ALONE, BASE, is_plain
 from unwaver.meaning import leading_of
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.broken import broken
@@ -252,6 +252,8 @@ def _shared(
     shared: dict[CaseName, list[str]] = {}
     for case in dict.fromkeys([*one, *other]):
         a, b = _names(one.get(case)), _names(other.get(case))
+        if set(a) != set(b) and case[2].partition("_")[0] not in ALONE:
+            a, b = _names(_with_variants(one.get(case))), _names(_with_variants(other.get(case)))
         known = set(b)
         both = [name for name in a if name in known]
         if both:
@@ -270,6 +272,11 @@ def _shared(
             f"{first.name} and {second.name} have no group in common", hint="both must use the same group ids"
         )
     return shared
+
+
+def _with_variants(rows: pl.DataFrame | None) -> pl.DataFrame | None:
+    """Without groups whose variants were all refused: people are not asked about them, and no value has them."""
+    return None if rows is None else rows.filter((pl.col("role") != "original").any().over("group"))
 
 
 def _unequal(
