@@ -68,9 +68,9 @@ def command(
 ) -> None:
     """Compare runs on the same groups, each one with the first. No model is asked.
 
-    PATHS are run folders, tables or logs, as for `unwaver score`. A single path with several models compares
-    these. If each path has the same several models, unwaver compares model by model. Tests are McNemar's exact
-    test or a permutation test by cluster, with Holm's correction over the whole table.
+    PATHS are run folders, tables, logs or jobs of people, as for `unwaver score`. A path with several models
+    compares these. If each path has the same several models, unwaver compares model by model. Tests are McNemar's
+    exact test or a permutation test by cluster, with Holm's correction over the whole table.
     """
     from unwaver.engine.answer_options import check_answer_options
     from unwaver.logs.test_sets import shared_test_sets

@@ -82,9 +82,9 @@ def command(
 ) -> None:
     """Check a run against bars: pass, fail or undecided. No model is asked.
 
-    PATH is a run folder, a table or a log. A bar passes if the one-sided confidence limit meets it and fails if
-    the opposite limit misses it. Otherwise it is undecided, and unwaver estimates how many groups would decide.
-    Bars given as options apply to every suite that has the metric.
+    PATH is a run folder, a table, a log or a job of people. A bar passes if the one-sided confidence limit meets
+    it and fails if the opposite limit misses it. Otherwise it is undecided, and unwaver estimates how many groups
+    would decide. Bars given as options apply to every suite that has the metric.
 
     Exit codes: 0 pass, 1 fail or undecided, 2 invalid input.
     """

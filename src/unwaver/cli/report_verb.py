@@ -70,7 +70,8 @@ def command(
 ) -> None:
     """Write a report: one file with the verdict, scores, figures and every group.
 
-    RUN is a run folder, a table or a log of another tool. Several of them go into one report.
+    RUN is a run folder, a table, a log of another tool, or a job that people answer (JOB.toml). Several of them go
+    into one report.
     """
     from unwaver.paths import is_stream
     from unwaver.reports.source import read_sources

@@ -63,8 +63,9 @@ def command(
 ) -> None:
     """Score answers that you already have. No model is asked.
 
-    PATHS are a run folder, tables of answers, or logs of other tools. A table (.csv, .jsonl, .parquet) has the
-    columns group, kind, role, label and, if known, gold. Options name the columns of other tables.
+    PATHS are a run folder, tables of answers, logs of other tools, or a job that people answer (JOB.toml). A table
+    (.csv, .jsonl, .parquet) has the columns group, kind, role, label and, if known, gold. Options name the columns
+    of other tables. Of a job, the majority and each person have scores; JOB.toml,rater=r1 is one person.
     """
     from unwaver.engine.answer_options import check_answer_options
     from unwaver.engine.load import load, score_loaded

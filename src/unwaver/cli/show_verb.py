@@ -76,8 +76,8 @@ def command(
 ) -> None:
     """Show the broken groups of a run, worst first: texts and answers side by side.
 
-    FOLDER is a run folder, a table of answers, or a log of another tool. Words that differ from the original are
-    underlined. Right answers are green, wrong answers red.
+    FOLDER is a run folder, a table of answers, a log of another tool, or a job of people. Words that differ from
+    the original are underlined. Right answers are green, wrong answers red.
     """
     from rich.console import Console as RichConsole
 
@@ -120,6 +120,8 @@ def command(
     if found or sum(lacking.values()) < sum(part["group"].n_unique() for part in parts):
         print_listed(found, known, limit, full, RichConsole(highlight=False))
     lines = [*notion.lines_of_frames(parts), *missing.lines_of_frames(parts, run.run)]
+    if "people" in run.run:
+        lines = [*notion.lines_of_frames(parts), *(line for of in run.run["notes"].values() for line in of)]
     _print_remarks([*lines, *_why(reasons, folder)])
 
 

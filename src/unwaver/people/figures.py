@@ -111,7 +111,7 @@ def _progress(rater: Rater, replies: Sequence[Reply], cards: Mapping[str, Card])
 
 def said_of(cards: Sequence[Card], replies: Sequence[Reply], aside: Sequence[int] = ()) -> dict[str, list[str]]:
     """What each card was called by everybody who counts."""
-    known = {card.id for card in cards if card.known is None}
+    known = {card.id for card in cards if card.known is None and not card.withdrawn}
     found: dict[str, list[str]] = {id: [] for id in known}
     for reply in replies:
         if reply.card in known and reply.rater not in aside and "value" in reply.value:

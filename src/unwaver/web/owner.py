@@ -64,7 +64,7 @@ def _gap(found: outcome.Outcome) -> int | None:
 
 
 def _counts(found: outcome.Outcome) -> dict[str, Any]:
-    own = [card for card in found.cards if card.known is None]
+    own = [card for card in found.cards if card.known is None and not card.withdrawn]
     of_card = Counter(reply.card for reply in found.counted)
     seconds = [reply.seconds for reply in found.counted if reply.seconds is not None]
     given = sum(min(of_card[card.id], found.job.raters) for card in own)
@@ -141,7 +141,7 @@ def cards(visit: Visit) -> Response:
     replies: dict[str, list[Reply]] = {}
     for reply in found.counted:
         replies.setdefault(reply.card, []).append(reply)
-    own = [card for card in found.cards if card.known is None]
+    own = [card for card in found.cards if card.known is None and not card.withdrawn]
     chosen = [card for card in own if _FILTERS[only](replies.get(card.id, []), found.job.raters)]
     pages = max(1, -(-len(chosen) // PAGE))
     number = min(max(1, _number({"page": [asked.get("page", "1")]}, "page")), pages)
