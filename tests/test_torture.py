@@ -21,3 +21,10 @@ def test_short_form(attack: str) -> None:
     assert lines, done.stderr
     assert [line for line in lines if not line["ok"]] == []
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", ["annotate", "crowd"])
+def test_short_form_with_a_server(attack: str) -> None:
+    pytest.importorskip("starlette", reason="the extra web is not installed")
+    test_short_form(attack)

@@ -250,7 +250,9 @@ def _free_units(db: sqlite3.Connection, job: Job, rater: int) -> list[str]:
         AND id NOT IN (SELECT unit FROM claims WHERE rater = :rater)
     """
     found = list(db.execute(query, {"rater": rater, "most": job.raters}))
+    if job.kind != "answer":  # one of the best; the others need not be drawn
+        best = max(((row["begun"], row["taken"]) for row in found), default=None)
+        found = [row for row in found if (row["begun"], row["taken"]) == best]
     found.sort(key=lambda row: (-row["begun"], -row["taken"], drawn(job.seed, rater, row["id"])))
-    if job.kind != "answer":
-        return [row["id"] for row in found[:1]]
-    return [row["id"] for row in (found if len(found) < 2 * BATCH else found[:BATCH])]
+    most = 1 if job.kind != "answer" else len(found) if len(found) < 2 * BATCH else BATCH
+    return [row["id"] for row in found[:most]]
