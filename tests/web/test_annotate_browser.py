@@ -20,6 +20,7 @@ from browser import launched
 
 from unwaver.people.job import KINDS, SCALE
 from unwaver.text.distance import jaccard_distance
+from unwaver.web.guard import HEADERS
 
 pytestmark = pytest.mark.slow
 WRITTEN = ("Somebody dozes number {n}.", "He rests quietly now {n}.", "That fellow naps {n} times.")
@@ -148,7 +149,8 @@ def _owner_looks(owner: Person, kind: str, folder: Path) -> None:
     owner.moves_on(lambda: page.click("text=Progress by card"))
     assert grave(page) == []
     assert page.locator("tbody tr").count() == {"answer": 6}.get(kind, 3)
-    page.goto(f"{owner.served.address}/owner")
+    answer = page.goto(f"{owner.served.address}/owner")
+    assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]
     page.click('button[aria-label="Set aside rater2"]')
     page.wait_for_selector('button[aria-label="Take back rater2"]')
     page.click('button[aria-label="Take back rater2"]')

@@ -16,6 +16,7 @@ from annotating import Person, Served, write_job
 from browser import launched
 
 from unwaver.people.job import KINDS
+from unwaver.web.guard import HEADERS
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +61,8 @@ def test_nothing_runs_and_nothing_leaves(kind: str, browser: Any, tmp_path: Path
         owner = Person(browser, served, "owner")
         for summary in owner.page.locator("summary").all():
             summary.click()
-        owner.page.goto(f"{served.address}/owner/cards")
+        answer = owner.page.goto(f"{served.address}/owner/cards")
+        assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]
         assert "<script>" in owner.page.inner_text("body")  # it is there, as a text
         owner.page.goto(f"{served.address}/owner/forget/2")
         for person in (*people, owner):

@@ -13,6 +13,7 @@ from unwaver.errors import DataError, UsageError, missing_extra
 
 _KINDS = ("rate", "write", "validate", "answer", "pairs", "review")
 _NAME = re.compile(r"[\w .@-]{1,60}")
+_HOST = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?")
 
 
 @verb(
@@ -42,7 +43,12 @@ _NAME = re.compile(r"[\w .@-]{1,60}")
 @section(
     "Server",
     option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen."),
-    option("--port", type=int, metavar="N", help="Port. [default: the first free one from 8765]"),
+    option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        metavar="N",
+        help="Port. [default: that of the last time, or the first free one from 8765]",
+    ),
     option("--proxy", metavar="HOST", help="Name under which a reverse proxy serves this with https."),
 )
 def command(
@@ -71,12 +77,24 @@ def command(
     _check_extra()
     people = [*(f"rater{n}" for n in range(1, _count(raters) + 1)), *names]
     for name in people:
-        if not _NAME.fullmatch(name):
-            raise UsageError(f"--rater {name}: a name has letters, digits, spaces, . @ _ or -", hint="--rater ann")
+        _check_name(name)
+    if proxy is not None and not _HOST.fullmatch(proxy):
+        raise UsageError(
+            f"--proxy {proxy}: a host name is expected, without https://", hint="--proxy rate.example.org"
+        )
     if new_link is not None:
         _print_new_link(job, new_link)
         return
     _serve(job, people, host, port, proxy)
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name) or name != name.strip():
+        what = f"--rater {name!r}: a name has up to 60 letters, digits, spaces, . @ _ or -"
+        raise UsageError(what, hint="--rater ann")
+    if name.casefold() == "owner":
+        hint = "--rater ann; the owner's link is printed at the first start, --new-link owner makes a new one"
+        raise UsageError(f"--rater {name}: this is the name of the person who runs the job", hint=hint)
 
 
 def _count(raters: int | None) -> int:
@@ -108,11 +126,11 @@ def _serve(path: Path, people: list[str], host: str, port: int | None, proxy: st
     from unwaver.cli.printing import console
     from unwaver.web.app import job_app
     from unwaver.web.desk import Desk
-    from unwaver.web.opened import invite, keep_address, open_job
+    from unwaver.web.opened import invite, invited, keep_address, last_port, open_job
     from unwaver.web.serving import bound, hosts_for, is_loopback, serve
 
     job, groups, count = open_job(path, console(False))
-    listening = bound(host, port)
+    listening = bound(host, port, last_port(job))
     tokens = invite(job, people)
     app = job_app(Desk(job, groups, secure=proxy is not None), hosts_for(host, proxy))
 
@@ -122,8 +140,10 @@ def _serve(path: Path, people: list[str], host: str, port: int | None, proxy: st
         click.echo(f"{count:,} cards of {path}, for {job.raters} people each: {address}")
         for name, token in tokens.items():
             click.echo(f"  {name}: {address}/in/{token}")
-        if tokens:
-            click.echo("Links are shown once; unwaver annotate JOB --new-link NAME makes a new one.")
+        for name in dict.fromkeys(people):
+            if name not in tokens:
+                click.echo(f"  {name} has a link already")
+        _tell_about_links(path, bool(tokens), len(invited(job)))
         if not is_loopback(host):
             click.echo(
                 f"unwaver listens on {host}: everybody in your network who has a link can open it, and without "
@@ -132,4 +152,14 @@ def _serve(path: Path, people: list[str], host: str, port: int | None, proxy: st
             )
         click.echo("Ctrl-C stops the server. Everything that was saved is kept.")
 
-    serve(app, listening, ready)
+    serve(app, listening, ready, proxied=proxy is not None)
+
+
+def _tell_about_links(path: Path, made: bool, raters: int) -> None:
+    if made:
+        click.echo(f"Links are shown once; unwaver annotate {path} --new-link NAME makes a new one.")
+    if not raters:
+        click.echo(f"Nobody can rate yet: unwaver annotate {path} --raters 3 makes links.")
+    elif not made:
+        people = "1 person has" if raters == 1 else f"{raters} people have"
+        click.echo(f"{people} a link; unwaver annotate {path} --new-link NAME makes a new one.")

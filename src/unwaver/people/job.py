@@ -113,6 +113,9 @@ class Job:
 
 
 def read_job(path: Path) -> Job:
+    if path.suffix in (".sqlite", ".secret"):
+        what = f"a job is a TOML file, and {path.suffix} files are kept beside it"
+        raise DataError(what, file=path, hint=f"unwaver annotate {path.with_suffix('.toml')}")
     given = read_toml(path, "job", _EXAMPLE)
     kind, source = given.pop("kind", None), given.pop("from", None)
     if kind not in KINDS:

@@ -23,8 +23,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unwaver.answers.store_errors import BUSY_SECONDS, explain
+from unwaver.answers.store_errors import BUSY_SECONDS
 from unwaver.errors import StoreError
+from unwaver.people.store_errors import explain
 
 VERSION = 2
 SCHEMA = """

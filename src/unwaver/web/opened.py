@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from unwaver.console import Console
 from unwaver.engine.job_content import content, keep_cards
-from unwaver.errors import UsageError
+from unwaver.errors import DataError, UsageError
 from unwaver.people.job import Job, read_job
 from unwaver.people.store import Database
 from unwaver.types import Group
 from unwaver.web.sessions import new_token
 
 OWNER = "owner"
+KIND = "kind"  # of the job whose replies these are
 ADDRESS = "address"  # of the server, for links that are made while it runs
 
 
@@ -21,8 +23,24 @@ def open_job(path: Path, console: Console | None = None) -> tuple[Job, list[Grou
     """The job, its groups, and how many cards it has. Cards that are in the database already stay as they are."""
     job = read_job(path)
     found = content(job, console)
+    _check_kind(job)
     keep_cards(job, found)
     return job, found.groups, len(found.cards)
+
+
+def _check_kind(job: Job) -> None:
+    """The replies in a file are to one kind of question."""
+    database = Database(job.database)
+    try:
+        before = database.meta(KIND)
+        if before is None:
+            database.set_meta(KIND, job.kind)
+    finally:
+        database.close()
+    if before not in (None, job.kind):
+        hint = f'kind = "{before}", or another name for this job: its replies are kept under that name'
+        what = f"kind = {job.kind}, but {job.database.name} holds a job of kind {before}"
+        raise DataError(what, file=job.path, hint=hint)
 
 
 # --- links --------------------------------------------------------------------------------------------------
@@ -55,6 +73,26 @@ def new_link(job: Job, name: str) -> tuple[str, str | None]:
             known = [row["name"] for row in database.rows("SELECT name FROM raters")]
             raise UsageError(f"--new-link {name}: nobody has this name", hint=near(name, known))
         return token, database.meta(ADDRESS)
+    finally:
+        database.close()
+
+
+def last_port(job: Job) -> int | None:
+    """Where the server was the last time, so that links stay good."""
+    if not job.database.exists():
+        return None
+    database = Database(job.database, read_only=True)
+    try:
+        return urlsplit(database.meta(ADDRESS) or "").port
+    finally:
+        database.close()
+
+
+def invited(job: Job) -> list[str]:
+    """Who has a link, without the owner."""
+    database = Database(job.database, read_only=True)
+    try:
+        return [rater.name for rater in database.raters()]
     finally:
         database.close()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from starlette.types import ASGIApp
 
 from unwaver.errors import UsageError
+from unwaver.web.guard import host_of
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 PORT = 8765
@@ -26,7 +27,7 @@ def hosts_for(host: str, proxy: str | None = None) -> set[str]:
     """The names that the server answers for. On all addresses of the machine, its own names and addresses too."""
     found = {*LOOPBACK, host}
     if proxy:
-        found.add(proxy)
+        found.add(host_of(proxy))
     if host in ("0.0.0.0", "::"):
         found |= {socket.gethostname(), socket.getfqdn(), *_addresses()}
     return {name.lower() for name in found}
@@ -39,10 +40,11 @@ def _addresses() -> set[str]:
         return set()
 
 
-def bound(host: str, port: int | None) -> socket.socket:
-    """A socket on this port, or on the first free one from `PORT` up where none is given."""
+def bound(host: str, port: int | None, before: int | None = None) -> socket.socket:
+    """A socket on this port; where none is given, on the one used before or the first free one from `PORT` up."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for tried in [port] if port is not None else [*range(PORT, PORT + 20), 0]:
+    usual = [*([before] if before else []), *range(PORT, PORT + 20), 0]
+    for tried in [port] if port is not None else usual:
         found = socket.socket(family, socket.SOCK_STREAM)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -58,13 +60,14 @@ def bound(host: str, port: int | None) -> socket.socket:
     raise AssertionError  # port 0 is always free
 
 
-def serve(app: ASGIApp, listening: socket.socket, ready: Callable[[str], None]) -> None:
-    """Until Ctrl-C or SIGTERM; `ready` gets the address once it can be opened."""
+def serve(app: ASGIApp, listening: socket.socket, ready: Callable[[str], None], *, proxied: bool = False) -> None:
+    """Until Ctrl-C or SIGTERM; `ready` gets the address once it can be opened. What headers say of where a request
+    came from is believed only behind a proxy."""
     import uvicorn
 
     host, port = listening.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, date_header=True)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, proxy_headers=proxied)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -45,13 +45,19 @@ def link_of(hashed: str) -> str:
 def kept_secret(path: Path) -> bytes:
     """The secret in this file; a new one, for its owner's eyes only, where there is none."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_bytes()
+        found = path.read_bytes()
+    except FileNotFoundError:
+        found = None
+    if found is not None and len(found) == _SIZE:
+        return found
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(secrets.token_bytes(_SIZE))
         file.flush()
         os.fsync(file.fileno())
+    # whole or not at all: a server that is killed here leaves no short secret, which could be guessed
+    new.replace(path)
     return path.read_bytes()
 
 
