@@ -57,7 +57,7 @@ def change(old: str, new: str) -> None:
         ("raters = 2", "raters = ", "job.toml:"),
         ('from = "groups.jsonl"', 'from = "group.jsonl"', "group.jsonl"),
         ('from = "groups.jsonl"', 'from = "nothing"', "nothing"),
-        ('rule = "mean>=4"', 'rule = "mean=>4"', "did you mean"),
+        ('semantic = "mean>=4"', 'semantic = "mean=>4"', "did you mean"),
         ('answer = "5"', 'answer = "9"', "expected 1, 2, 3, 4, 5"),
         ('variant = "A man is asleep."', 'varient = "x"', "has no variant"),
     ],
