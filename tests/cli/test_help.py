@@ -109,7 +109,7 @@ def test_a_section_named_twice_is_shown_once() -> None:
 
 # words that stand for something of the user's, and what takes weights or minutes: these are only parsed
 ONLY_PARSED = ("PATH", "DIR", "NAME", "HOST", "demo/", "unwaver train", "unwaver study", "hf/", "samples_gsm8k")
-ONLY_PARSED += ("annotate job.toml",)  # serves until it is stopped
+ONLY_PARSED += ("annotate job.toml", "unwaver view")  # serve until they are stopped
 
 
 def example_lines() -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ HELP = {
         "score": "Score a run folder, a table or logs of other tools.",
         "show": "Show broken groups: texts and answers side by side.",
         "report": "Write a report: verdict, scores, figures, every group.",
+        "view": "Look at all runs in a browser.",
     },
     "Compare and decide": {
         "compare": "Compare runs on the same groups, with tests.",

@@ -81,13 +81,13 @@ class Comparisons(Sequence[Comparison]):
     def _repr_html_(self) -> str:
         parts = []
         for comparison in self.found:
-            parts += [displayed.headline(_title(comparison), _level(comparison))]
+            parts += [displayed.headline(title(comparison), _level(comparison))]
             parts += [displayed.soft(line) for line in heading(comparison.differs)]
-            for rows in ([_NUMBERS, *map(_numbers, comparison.rows)], _counts(comparison.rows)):
+            for rows in tables(comparison):
                 parts.append(displayed.table(rows, LEFT))
             lines = [*_changed(comparison.rows, NAMED, IN_PYTHON), *comparison.remarks]
             parts.append(displayed.notes(list(lines)))
-        return displayed.framed(*parts, displayed.soft(_about_p(self.found, self.alpha)))
+        return displayed.framed(*parts, displayed.soft(about_p(self.found, self.alpha)))
 
 
 def _level(comparison: Comparison) -> str:
@@ -95,7 +95,7 @@ def _level(comparison: Comparison) -> str:
     return "bad" if "worse" in found else "good" if "better" in found else "unsure"
 
 
-def _title(comparison: Comparison) -> str:
+def title(comparison: Comparison) -> str:
     first, second = comparison.first, comparison.second
     if first.path == second.path:
         return safe(f"{second.model} ({second.method}) against {first.model} ({first.method})")
@@ -108,10 +108,10 @@ def print_comparisons(
     """The tables of each comparison; `where` says where the names of all changed groups are."""
     for comparison in found:
         _print(comparison, limit, where, console)
-    console.print(_about_p(found, alpha), style="dim", markup=False)
+    console.print(about_p(found, alpha), style="dim", markup=False)
 
 
-def _about_p(found: Sequence[Comparison], alpha: float) -> str:
+def about_p(found: Sequence[Comparison], alpha: float) -> str:
     tests = sum(row.p is not None for c in found for row in c.rows)
     return f"p is corrected for {tests} test{'s' * (tests != 1)} (Holm): below {alpha:g} it is better or worse."
 
@@ -119,11 +119,11 @@ def _about_p(found: Sequence[Comparison], alpha: float) -> str:
 def _print(comparison: Comparison, limit: int, where: str, console: Console) -> None:
     from rich.text import Text
 
-    console.print(Text(_title(comparison), style="bold"))
+    console.print(Text(title(comparison), style="bold"))
     for line in heading(comparison.differs):
         console.print(Text(safe(line)), soft_wrap=True)
-    print_rows([_NUMBERS, *map(_numbers, comparison.rows)], console)
-    print_rows(_counts(comparison.rows), console)
+    for rows in tables(comparison):
+        print_rows(rows, console)
     counts = summary(comparison.rows)
     if len(comparison.rows) > 1:
         ways = list(dict.fromkeys(way for of_kind in counts.values() for way in of_kind))
@@ -135,6 +135,11 @@ def _print(comparison: Comparison, limit: int, where: str, console: Console) -> 
 
 
 _NUMBERS = ["relation", "metric", "first", "second", "diff.", "95 % interval", "p", "is"]
+
+
+def tables(comparison: Comparison) -> tuple[list[list[str]], list[list[str]]]:
+    """The numbers, and what they rest on; the first row of each has the titles."""
+    return [_NUMBERS, *map(_numbers, comparison.rows)], _counts(comparison.rows)
 
 
 def _numbers(row: ComparedScore) -> list[str]:

@@ -39,8 +39,9 @@ MOST_FIGURES = 4  # of a family, before the rest is folded away
 MOST_SCORES = 2000  # rows of the table of all numbers
 
 
-def page(sources: Sequence[Source], track: Track = untracked) -> str:
-    """The whole file. `track` shows how far it has come, as in `unwaver.engine.runs.Console`."""
+def page(sources: Sequence[Source], track: Track = untracked, above: Html | None = None) -> str:
+    """The whole file. `track` shows how far it has come, as in `unwaver.engine.runs.Console`; `above` is what a
+    server puts before the report."""
     style, script = _static("report.css"), _static("report.js")
     result = Result([s for source in sources for s in source.result.scores])
     models, found = opening.models_of(sources), opening.all_verdicts(sources)
@@ -64,7 +65,7 @@ def page(sources: Sequence[Source], track: Track = untracked) -> str:
     ]
     head = [
         Html('<meta charset="utf-8">'),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html('<meta name="referrer" content="no-referrer"><meta name="color-scheme" content="light dark">'),
         *([Html(WITHOUT_TEXTS)] if is_private else []),
@@ -76,6 +77,7 @@ def page(sources: Sequence[Source], track: Track = untracked) -> str:
         Html('<html lang="en">'),
         tag("head", head),
         Html("<body>"),
+        above or "",
         *body,
         Html(f'<script type="text/plain" id="groups">{_groups(sources, track)}</script>'),
         Html(f"<script>{script}</script>"),
@@ -90,8 +92,9 @@ def _groups(sources: Sequence[Source], track: Track) -> str:
         return packed(columns(sources, progress=progress))
 
 
-def policy(style: str, script: str) -> str:
-    """Nothing but this style and this script, and no text may become markup or code."""
+def policy() -> str:
+    """Nothing but the style and the script of the page, and no text may become markup or code."""
+    style, script = _static("report.css"), _static("report.js")
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"

@@ -39,7 +39,7 @@ class Verdict:
 
 def verdicts(result: Result) -> list[Verdict]:
     """One for each suite/task/kind and model, worst first; a constant predictor is told once a task."""
-    found = [verdict(s, result) for s in result.leading() if not _is_average(s)]
+    found = [verdict(s, result) for s in result.leading() if not is_average(s)]
     keys = [sentence(v, result) for v in found]
     if len(set(keys)) < len(keys) or any(v.level == "constant" for v in found):
         from unwaver.reports.verdict_details import told_apart
@@ -75,14 +75,14 @@ def lines(result: Result, full: bool = False) -> list[tuple[str, str]]:
     return said
 
 
-def _is_average(s: Score) -> bool:
+def is_average(s: Score) -> bool:
     return s.task.startswith("average") or s.model.startswith("average")
 
 
 def verdict(s: Score, result: Result) -> Verdict:
     s = about(s, result)
     rate, low, high = rates(s)
-    level = _level(s, rate, low, high)
+    level = level_of(s, rate, low, high)
     subject = TASKS.get(s.task, s.task)
     if rate is None:
         return Verdict("none", subject, _unmeasured(s), "", s, None)
@@ -110,7 +110,7 @@ def rates(s: Score) -> tuple[float | None, float | None, float | None]:
     return value, low, high
 
 
-def _level(s: Score, rate: float | None, low: float | None, high: float | None) -> Level:
+def level_of(s: Score, rate: float | None, low: float | None, high: float | None) -> Level:
     if rate is None:
         return "none"
     if {"constant", "identical"} & set(s.flags):
@@ -195,12 +195,15 @@ def _unmeasured(s: Score) -> str:
 
 
 def headline(found: Sequence[Verdict]) -> str:
-    """All of it in one line: "Of 7 measured, 3 inconsistent, 2 with one answer to everything …"."""
-    measured = [v for v in found if v.level != "none"]
+    """All of it in one line: "7 relations were measured: 3 inconsistent, 4 consistent."."""
+    return counted([v.level for v in found for _ in range(v.relations)])
+
+
+def counted(levels: Sequence[Level]) -> str:
+    """counted(["bad", "good"]) -> "2 relations were measured: 1 inconsistent, 1 consistent."."""
+    measured = [level for level in levels if level != "none"]
     if not measured:
         return "Nothing could be measured."
-    counts = [(level, sum(v.relations for v in measured if v.level == level)) for level in ORDER]
-    parts = [f"{count} {WORDS[level]}" for level, count in counts if count]
-    relations = sum(v.relations for v in measured)
-    total = "1 relation was measured" if relations == 1 else f"{relations} relations were measured"
+    parts = [f"{measured.count(level)} {WORDS[level]}" for level in ORDER if level in measured]
+    total = "1 relation was measured" if len(measured) == 1 else f"{len(measured)} relations were measured"
     return f"{total}: {', '.join(parts)}."

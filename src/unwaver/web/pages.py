@@ -12,6 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
+from unwaver.text.shown import cut, safe
+
 _HERE = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 MOST_FIELDS = 200
@@ -27,7 +29,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.globals["asset"] = asset
+    found.filters["shown"] = shown
     return found
+
+
+def shown(text: object, most: int = 300) -> str:
+    """A text of others, cut, without what hides or turns text; the template escapes it."""
+    return cut(safe(str(text)).encode("utf-8", "replace").decode(), most)
 
 
 def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:

@@ -62,8 +62,10 @@ def kept_secret(path: Path) -> bytes:
 
 
 class Sessions:
-    def __init__(self, secret: bytes, *, secure: bool = False):
-        self._secret, self._secure = secret, secure
+    """`cookie` tells servers on one machine apart: a browser does not look at the port."""
+
+    def __init__(self, secret: bytes, *, secure: bool = False, cookie: str = COOKIE):
+        self._secret, self._secure, self._cookie = secret, secure, cookie
         self._signer = URLSafeTimedSerializer(secret, salt="session")
 
     def begin(self, response: Response, who: int, hashed: str) -> None:
@@ -71,16 +73,16 @@ class Sessions:
         value = self._signer.dumps([who, link_of(hashed), secrets.token_urlsafe(9)])
         assert isinstance(value, str)
         response.set_cookie(
-            COOKIE, value, max_age=LASTS, httponly=True, samesite="lax", secure=self._secure, path="/"
+            self._cookie, value, max_age=LASTS, httponly=True, samesite="lax", secure=self._secure, path="/"
         )
 
     def end(self, response: Response) -> None:
-        response.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=self._secure, path="/")
+        response.delete_cookie(self._cookie, httponly=True, samesite="lax", secure=self._secure, path="/")
 
     def of(self, request: Request) -> Session | None:
         """None without a cookie, with one that is too old, and with one that this server has not signed."""
         try:
-            who, link, nonce = self._signer.loads(request.cookies.get(COOKIE, ""), max_age=LASTS)
+            who, link, nonce = self._signer.loads(request.cookies.get(self._cookie, ""), max_age=LASTS)
         except (BadSignature, ValueError, TypeError):
             return None
         return Session(who, link, nonce) if isinstance(who, int) else None
