@@ -93,11 +93,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_thousand_runs(browser: Any, made: Path, tmp_path: Path) -> None:
-    record = json.loads((made / "random" / "run.json").read_text())
+    record, scores = (
+        json.loads((made / "random" / "run.json").read_text()),
+        (made / "random" / "scores.json").read_text(),
+    )
     for n in range(1000):
         place = tmp_path / f"run-{n:04}"
         place.mkdir()
-        shutil.copy(made / "random" / "scores.json", place)
+        (place / "scores.json").write_text(scores.replace("fake/random", f"model-{n % 7}"))
         asking = {**record["asking"], "began": f"2026-01-{n % 28 + 1:02}T12:00:00Z", "cost": n / 100}
         models = [{**record["models"][0], "name": f"model-{n % 7}"}]
         (place / "run.json").write_text(json.dumps({**record, "models": models, "asking": asking}))
@@ -127,7 +130,7 @@ def test_every_page_can_be_used(width: int, colours: str, browser: Any, made: Pa
         tab = Tab(browser, link, width, colours)
         tab.looks_right()
         for name in ("random", "keyword"):
-            tab.page.check(f"tr:has(a:text-is('{name}')) input")
+            tab.page.check(f"tr:has(bdi:text-is('{name}')) input")
         tab.page.click("text=Compare marked runs")
         assert "Newly broken:" in tab.page.inner_text("main")
         assert "fake/keyword (keyword) against fake/random (random)" in tab.page.inner_text("main")
@@ -145,7 +148,7 @@ def test_every_page_can_be_used(width: int, colours: str, browser: Any, made: Pa
         tab.looks_right()
         if installed():
             tab.open("/")
-            tab.page.click("a:text-is('random')")
+            tab.page.click("bdi:text-is('random')")
             tab.page.wait_for_selector("html[data-ready]")  # its own script runs, under its own policy
             assert "broken" in tab.page.inner_text("#count")
             tab.looks_right()
@@ -203,7 +206,7 @@ def test_progress_follows_by_itself(browser: Any, made: Path, tmp_path: Path) ->
         db.commit()
     with server(runs) as link:
         listed, one = Tab(browser, link), Tab(browser, link)
-        one.page.click("a:text-is('random')")
+        one.page.click("bdi:text-is('random')")
         assert "random is under way" in one.page.inner_text("h1")
         assert f"0 of {len(rows)} requests" in one.page.inner_text("main")
         marked = one.page.evaluate("document.body.dataset.here = 'still'")
@@ -221,7 +224,7 @@ def test_progress_follows_by_itself(browser: Any, made: Path, tmp_path: Path) ->
         (place / "run.json").write_text(json.dumps(record))
         (place / "later").rename(place / "scores.json")
         (place / ".lock").unlink()
-        listed.page.wait_for_selector("tr:has(a:text-is('random')) .badge.bad")
+        listed.page.wait_for_selector("tr:has(bdi:text-is('random')) .badge.bad")
         one.page.wait_for_function("!document.body.innerText.includes('is under way')")
 
 
