@@ -50,6 +50,10 @@ class BuildOptions(TypedDict, total=False):
     lang: str
     antonyms: str | Path | None
     device: str | None
+    engine: Literal["local", "ray"]
+    replicas: int | None
+    gpus_per_replica: float | None
+    cpus_per_replica: float | None
     store: str | Path | None
     max_calls: int | None
     max_cost: float | None

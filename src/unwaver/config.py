@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -81,6 +80,10 @@ class Config:
     alpha: float = 0.05
     # where it runs; none of these changes an answer
     device: str | None = None
+    engine: str = "local"
+    replicas: int | None = None
+    gpus_per_replica: float | None = None
+    cpus_per_replica: float | None = None
     out: str | None = None
     store: str | None = None
     max_calls: int | None = None
@@ -91,9 +94,9 @@ class Config:
     yes: bool = False  # many requests to a paid service are all right
 
     PLACE = (
-        *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot", "cut", "yes"],
-        *["unreadable", "fetch", "base_accuracy", "corrected", "agree", "scorers"],
-        *["compare_questions", "theta", "read", "until", "alpha", "domain"],
+        *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot", "yes", "replicas"],
+        *["cut", "unreadable", "fetch", "base_accuracy", "corrected", "agree", "scorers", "cpus_per_replica"],
+        *["compare_questions", "theta", "read", "until", "alpha", "domain", "engine", "gpus_per_replica"],
     )
 
     def __post_init__(self) -> None:
@@ -136,6 +139,10 @@ class Config:
         return Path("runs") / f"{names[:60]}-{self.id}"
 
 
+_NUMBERS = (
+    "limit", "sample", "shots", "k", "tries", "pilot", "theta", "epsilon", "alpha", "replicates", "additive_cap",
+    "max_calls", "max_cost", "price_in", "price_out", "engine", "replicas", "gpus_per_replica", "cpus_per_replica",
+)  # fmt: skip
 _TEXTS = ("system", "task", "kind", "labels", "columns", "map", "model_args", "writer_args", "lang", "variants")
 
 
@@ -156,7 +163,10 @@ def _check_texts(c: Config) -> None:
 
 def _check_config(c: Config) -> None:
     _check_texts(c)
-    _check_numbers(c)
+    if any(getattr(c, name) != getattr(Config, name) for name in _NUMBERS):
+        from unwaver.config_numbers import check_numbers
+
+        check_numbers(c)
     if c.until is not None:
         from unwaver.bars import until_bar
 
@@ -174,34 +184,6 @@ def _check_config(c: Config) -> None:
     for option, texts in named_models(c).items():
         if any(map(has_credentials, texts)):
             raise UsageError(f"{option} holds a user name or password", hint=KEYS_BELONG)
-
-
-def _check_numbers(c: Config) -> None:
-    for name in ("limit", "sample", "max_calls", "additive_cap", "k", "tries", "pilot"):
-        value = getattr(c, name)
-        if value is not None and value < 1:
-            raise UsageError(
-                f"--{name.replace('_', '-')} is {value}, expected 1 or more", hint="leave it out for all"
-            )
-    for name in ("max_cost", "price_in", "price_out"):
-        value = getattr(c, name)
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            raise UsageError(f"--{name.replace('_', '-')} is {value}, expected 0 or more", hint="leave it out")
-    check_theta(c.theta)
-    if c.epsilon is not None and not 0 <= c.epsilon < 1:
-        raise UsageError(f"--epsilon is {c.epsilon}, expected a share from 0 to below 1", hint="leave it out")
-    if not 0 < c.alpha < 0.5:
-        raise UsageError(
-            f"--alpha is {c.alpha:g}, expected a share between 0 and 0.5", hint="leave it out for 0.05"
-        )
-    if c.replicates < 1 or c.shots < 0:
-        raise UsageError("--replicates is at least 1 and --shots at least 0", hint="leave them out")
-
-
-def check_theta(given: Iterable[float]) -> None:
-    for theta in given:
-        if not 0 < theta <= 1:
-            raise UsageError(f"--theta is {theta:g}, expected a share above 0 and up to 1", hint="leave it out")
 
 
 def named_models(c: Config) -> dict[str, list[str]]:

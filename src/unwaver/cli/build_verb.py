@@ -13,6 +13,7 @@ from unwaver.cli.options import (
     ADDITIVE,
     ADDITIVE_CAP,
     DEVICE,
+    ENGINE,
     FORCE,
     JSON,
     LIMIT,
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     PRICE_IN,
     PRICE_OUT,
 )
+@ENGINE
 @section(
     "Output",
     option("--out", required=True, type=PATH, metavar="FILE", help="File for the groups, such as groups.jsonl."),

@@ -16,6 +16,29 @@ DATA_DIR = option(
     "--data-dir", type=click.Path(), metavar="DIR", help="Folder with becel/, mnli/, … [default: $UNWAVER_DATA]"
 )
 DEVICE = option("--device", help="cpu, cuda, cuda:1 or mps. [default: the fastest available]")
+ENGINE = section(
+    "Many machines",
+    option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="This process, or replicas on Ray: the cluster at $RAY_ADDRESS, or one that is started here.",
+    ),
+    option("--replicas", type=int, metavar="N", help="With --engine ray: replicas of each model. [default: 1]"),
+    option(
+        "--gpus-per-replica",
+        type=float,
+        metavar="X",
+        help="With --engine ray; 0.5 puts two on a GPU. [default: 1 if the cluster has GPUs]",
+    ),
+    option(
+        "--cpus-per-replica",
+        type=float,
+        metavar="X",
+        help="With --engine ray. [default: this machine's cores divided among replicas; 1 on a cluster]",
+    ),
+)
 SEED = option("--seed", type=int, default=0, show_default=True, metavar="N", help="Random seed.")
 FORCE = option("--force", is_flag=True, help="Overwrite files that unwaver did not write.")
 JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout and nothing else.")

@@ -9,7 +9,7 @@ import click
 
 from unwaver.cli import completion
 from unwaver.cli.given import given_by_hand as given_by_hand
-from unwaver.cli.options import variant_options
+from unwaver.cli.options import ENGINE, variant_options
 from unwaver.cli.printing import console, emit
 from unwaver.cli.run_options import (
     FREE_TEXT,
@@ -68,6 +68,7 @@ def pairs(values: tuple[str, ...], option: str, example: str = "") -> dict[str, 
 @variant_options
 @FREE_TEXT
 @MONEY_AND_TIME
+@ENGINE
 @OUTPUT
 def command(**options: Any) -> None:
     """Ask models about suites and score the answers.

@@ -17,7 +17,8 @@ from unwaver.answers.store import Asked, Store
 from unwaver.asking.consult import Consult, Enquiry
 from unwaver.asking.failures import Failed, Reason, Role, as_records, from_records, grouped, of_folder
 from unwaver.asking.panel import Answers, answers_of
-from unwaver.config import Config, check_theta
+from unwaver.config import Config
+from unwaver.config_numbers import check_theta
 from unwaver.config_record import config_from
 from unwaver.engine import folder, stored
 from unwaver.errors import DataError, UsageError

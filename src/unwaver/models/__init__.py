@@ -35,7 +35,7 @@ def open_models(config: Config, given: Sequence[str | Model]) -> list[Model]:
             bind(found.make, {name: ""}, found.spec)  # says what is known
     ways = [decoding(name) for name in config.decode]
     if not ways:
-        return [_open(config, makers[m], {}) if isinstance(m, str) else _whole(m) for m in given]
+        return [_open(config, makers[m], {}) if isinstance(m, str) else _whole(config, m) for m in given]
     return [_decoding(config, m, makers, way) for m in given for way in ways]
 
 
@@ -71,7 +71,16 @@ def _open(config: Config, found: Found, decode: Mapping[str, object]) -> Model:
         from unwaver.bound import bind
 
         own = bind(found.make, registry.accepted(found.make, config.model_args), found.spec)
-    return found.make(found.name, **{**settings, **own, **found.options, **decode})
+    options = {**settings, **own, **found.options, **decode}
+    return on_engine(config, found.make(found.name, **options), found, options)
+
+
+def on_engine(config: Config, model: Model, found: Found | None, options: Mapping[str, object]) -> Model:
+    if config.engine == "local":
+        return model
+    from unwaver.models.on_ray import spread
+
+    return spread(config, model, found, options)
 
 
 def _provider(spec: str) -> tuple[Callable[..., Model], str]:
@@ -106,11 +115,11 @@ def _guarded(provider: str) -> Callable[..., Model]:
     return opened
 
 
-def _whole(model: Model) -> Model:
+def _whole(config: Config, model: Model) -> Model:
     if missing := _missing(model):
         hint = "an object that answers has the attributes of unwaver.Model; or give provider/name"
         raise UsageError(f"{model!r:.60} is not a model: it has no {', '.join(missing)}", hint=hint)
-    return model
+    return on_engine(config, model, None, {})
 
 
 def _missing(model: object) -> list[str]:

@@ -9,7 +9,7 @@ import unwaver.registry as registry  # as in unwaver.models
 from unwaver.bound import bind, keywords
 from unwaver.config import Config
 from unwaver.errors import UnwaverError, UsageError, near
-from unwaver.models import find_model
+from unwaver.models import Found, find_model, on_engine
 from unwaver.named_models import renamed
 from unwaver.types import Model
 
@@ -24,7 +24,7 @@ def open_consulted(
     given = {**found.options, **(options or {})}
     known = registry.accepted(found.make, dict.fromkeys(given, ""))  # None is an answer here: max_tokens=none
     settings = {**registry.accepted(found.make, general), **{name: given[name] for name in known}}
-    return _opened(found.make, found.name, settings, f"{option}{found.spec},")
+    return _opened(config, found, settings, f"{option}{found.spec},")
 
 
 def open_writer(config: Config, settings: Mapping[str, object]) -> Model:
@@ -34,7 +34,7 @@ def open_writer(config: Config, settings: Mapping[str, object]) -> Model:
     general = {"method": "generate", "device": config.device, "seed": config.seed}
     own = bind(found.make, config.writer_args, found.spec, "--writer-arg ")
     known = registry.accepted(found.make, {**general, **settings})
-    return _opened(found.make, found.name, {**known, **own, **found.options}, "--writer-arg ")
+    return _opened(config, found, {**known, **own, **found.options}, "--writer-arg ")
 
 
 def _check_writer(writer: str) -> None:
@@ -46,9 +46,9 @@ def _check_writer(writer: str) -> None:
         raise UsageError(f"--writer {writer}: unknown writer", hint=hint)
 
 
-def _opened(make: Callable[..., Model], name: str, settings: Mapping[str, object], written: str) -> Model:
+def _opened(config: Config, found: Found, settings: Mapping[str, object], written: str) -> Model:
     try:
-        return make(name, **settings)
+        return on_engine(config, found.make(found.name, **settings), found, settings)
     except UnwaverError as e:
         raise renamed(e, written) from e.__cause__
 

@@ -108,6 +108,15 @@ class OpenAIModel:
         return "answered by generate" if self._writes else ""
 
     @property
+    def met(self) -> bool:
+        """Whether any request has succeeded."""
+        return self._server.met
+
+    @met.setter
+    def met(self, met: bool) -> None:
+        self._server.met = met
+
+    @property
     def meter(self) -> Meter | None:
         """Who hears of tries that failed and may be billed."""
         return self._server.meter

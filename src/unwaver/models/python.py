@@ -55,7 +55,6 @@ class PythonModel:
         self._function = function
         self._batch = batch
         self._per_item = per_item
-        self._concurrency = concurrency
         self._advice = advice  # where nothing says what the function takes
         if per_item and is_async(function):
             self.concurrency = concurrency
@@ -101,7 +100,7 @@ class PythonModel:
     def _at_once(self, requests: Sequence[Request]) -> Iterator[Batch]:
         from unwaver.models.event_loop import as_completed
 
-        arriving = as_completed(lambda i: self._function(requests[i].prompt), len(requests), self._concurrency)
+        arriving = as_completed(lambda i: self._function(requests[i].prompt), len(requests), self.concurrency)
         with closing(arriving):
             for index, result, error in arriving:
                 if error is not None:

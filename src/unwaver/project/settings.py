@@ -28,7 +28,10 @@ OF_GROUPS = (
     "labels", "columns", "variants", "writer", "writer_args", "writer_prompt", "judges", "k", "tries", "encoder",
     "lang", "antonyms", "review", "epsilon", "min_score",
 )  # fmt: skip
-OF_BOTH = ("yes", "device", "max_calls", "max_cost", "price_in", "price_out", "map", "data_dir", "seed")
+OF_BOTH = (
+    "yes", "device", "max_calls", "max_cost", "price_in", "price_out", "map", "data_dir", "seed", "engine",
+    "replicas", "gpus_per_replica", "cpus_per_replica",
+)  # fmt: skip
 
 
 def read_settings(given: Mapping[str, Any], where: str, file: Path) -> dict[str, Any]:
