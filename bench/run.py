@@ -22,9 +22,8 @@ def lines(python: str | Path, script: str) -> list[dict[str, object]]:
 
 def main() -> None:
     scripts: list[tuple[str | Path, str]] = [(sys.executable, "startup.py"), (sys.executable, "million.py")]
-    scripts += [
-        (sys.executable, name) for name in ("check.py", "logs.py", "report_page.py", "view.py", "connections.py")
-    ]
+    names = ("check.py", "logs.py", "report_page.py", "view.py", "connections.py", "ray_replicas.py")
+    scripts += [(sys.executable, name) for name in names]
     if os.environ.get("UNWAVER_DATA") and os.environ.get("UNWAVER_MODELS"):
         names = ("builders.py", "negation.py", "rules.py", "generation.py", "pairs.py", "train.py", "overhead.py")
         scripts += [(sys.executable, name) for name in names] + [(LM_EVAL, "lm_eval_side_by_side.py")]
