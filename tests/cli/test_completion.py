@@ -56,7 +56,7 @@ def plain(line: str, folder: Path) -> list[str]:
         "unwaver run sens": ["sensitivity", *(f"sensitivity/{t}" for t in ("snli", "mnli", "anli-r1", "anli-r2", "anli-r3"))],
         "unwaver run sample --model fak": ["fake/constant", "fake/random", "fake/keyword"],
         "unwaver run sample --model hf/mod": ["hf/models", "hf/models/mrpc", "hf/models/snli"],
-        "unwaver run sample --model h": ["hf/"],
+        "unwaver run sample --model h": ["hf/", "human/"],
         "unwaver run --max-": ["--max-calls", "--max-cost"],
         "unwaver run mine.csv --variants surface_s": ["surface_space", "surface_spelling"],
         "unwaver build ne": ["negate"],

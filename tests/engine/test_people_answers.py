@@ -230,6 +230,9 @@ def test_options_without_effect(job: Path) -> None:
     for option in ({"bucket": "id"}, {"review": "sheet.tsv"}, {"strict": True}):
         with pytest.raises(UsageError, match="is a job"):
             unwaver.score(job, **option)
+    with pytest.raises(UsageError, match="no answer of this job is free text"):
+        unwaver.score(job, agree=["rouge1"])
+    assert unwaver.score(job.with_suffix(".sqlite")).scores == unwaver.score(job).scores
     with pytest.raises(UsageError, match="is a job of people, which is scored by itself"):
         unwaver.score([job, job])
 

@@ -140,6 +140,24 @@ def test_no_name_leaves_and_no_formula_runs(tmp_path: Path) -> None:
     assert {row["rater"] for row in rows} == {"r1", "r2", "r3"}
 
 
+def test_variants_that_people_answer_right(tmp_path: Path) -> None:
+    """BECEL, transitive sets of SNLI: two of three labels obey the rule."""
+    right = {"0": 3, "1": 2, "2": 1, "3": 0}
+
+    def say(card: Card, n: int) -> dict[str, Any]:
+        return {"value": CHOICES[0] if card.id.endswith("original") or n < right[card.id[0]] else CHOICES[1]}
+
+    found = result_of(played(tmp_path, "answer", say, rule="2-of-3"))
+    assert outcome.label_verdicts(found, groups()) == {
+        "0/variant": True,
+        "1/variant": True,
+        "2/variant": False,
+        "3/variant": False,
+    }
+    made = [json.loads(line) for line in outcome.certified_groups(found, groups()).splitlines()]
+    assert [group["id"] for group in made] == ["g0", "g1"]
+
+
 # --- people as a model --------------------------------------------------------------------------------------
 
 

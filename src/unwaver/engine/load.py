@@ -166,7 +166,7 @@ def load(
 
 def is_job(path: Path, format: str = "auto") -> bool:
     """Whether this names a job that people answer: job.toml, or human/job.toml,rater=r1."""
-    if format != "auto" or ".toml" not in path.name:
+    if format != "auto" or not (".toml" in path.name or path.suffix == ".sqlite"):
         return False
     from unwaver.engine.people_answers import job_named
 

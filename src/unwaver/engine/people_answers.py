@@ -45,6 +45,8 @@ class JobName(NamedTuple):
 def job_named(given: Path | str) -> JobName | None:
     """job_named("human/job.toml,rater=r1") -> JobName("job.toml", "r1"); None for what is not a job."""
     text = str(given)
+    if text.endswith(".sqlite") and Path(text).with_suffix(".toml").is_file():
+        return JobName(Path(text).with_suffix(".toml"))  # where the replies are
     if ".toml" not in text or Path(text).is_dir():
         return None
     if Path(text).is_file():
@@ -77,8 +79,11 @@ def load_job(name: JobName, agree: Sequence[str] = ()) -> Loaded:
         Tested(model, MAJORITY if model == EVERYBODY else PERSON, {(id, 0): a for id, a in said.items()})
         for model, said in given.items()
     ]
-    config = Config((), ())
-    table = rated(Evidence(config, groups, {}, tested, chosen(agree, groups)), _no_model(name.path))
+    agreements = chosen(agree, groups)
+    if agree and not agreements:
+        what = "--agree has no effect: no answer of this job is free text"
+        raise UsageError(what, file=name.path, hint="leave --agree out")
+    table = rated(Evidence(Config((), ()), groups, {}, tested, agreements), _no_model(name.path))
     notes = [*_notes(found, groups, given), *added]
     about = {"job": str(name.path), "raters": len(found.people), "set_aside": len(found.aside)}
     run: dict[str, Any] = {"versions": folder.versions(), PEOPLE: about, "notes": {str(name.path): notes}}

@@ -30,7 +30,7 @@ CRITERIA = ("meaning", "label", "grammar")
 YES_NO_UNSURE = ("yes", "no", "unsure")
 SAME = ("yes", "no")
 REVIEW = ("ok", "wrong")
-_RULES = {"rate": "mean>=4", "validate": "all-yes", "pairs": "majority", "review": "majority"}
+_RULES = {"rate": "mean>=4", "validate": "all-yes", "pairs": "majority", "review": "majority", "answer": "2-of-3"}
 # the texts of a card with a known answer: those that it needs, and those that it may have
 KNOWN_TEXTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rate": (("original", "variant"), ()),

@@ -96,6 +96,22 @@ def verdicts(found: Outcome, rule: str = "") -> dict[str, bool]:
     return kept
 
 
+def label_verdicts(found: Outcome, groups: Sequence[Group]) -> dict[str, bool]:
+    """Of an `answer` job: which variants stay because enough people give them a right answer, such as two of three
+    (BECEL, transitive sets of SNLI). Variants without a known answer, and those nobody answered, have none."""
+    accepted = {item.id: item.accepted for group in groups for item in variants_of(group) if item.accepted}
+    said: dict[str, list[str]] = {}
+    for person in found.people:
+        for item, one in answers(found, person).items():
+            if item in accepted and "label" in one:
+                said.setdefault(item, []).append("yes" if one["label"] in accepted[item] else "no")
+    kinds = {
+        item.id: {"kind": f"{group.suite}/{group.task}/{group.kind}"} for group in groups for item in group.items
+    }
+    told = {item: verdict(found.job.rule_for(kinds[item]), values) for item, values in said.items()}
+    return {item: stays for item, stays in told.items() if stays is not None}
+
+
 def rules_in_words(found: Outcome) -> str:
     """ "mean>=4", or, where kinds have rules of their own, "semantic mean>=4, negational mean<=2"."""
     rules: dict[str, str] = {}
@@ -111,7 +127,8 @@ def rules_in_words(found: Outcome) -> str:
 def certified_groups(found: Outcome, groups: Sequence[Group], rule: str = "") -> str:
     """groups.jsonl with what people say of the variants: wrong ones do not count in a run, and groups that have no
     other are left out."""
-    made = [group for group in reviewed(groups, verdicts(found, rule)) if variants_of(group)]
+    kept = label_verdicts(found, groups) if found.job.kind == "answer" else verdicts(found, rule)
+    made = [group for group in reviewed(groups, kept) if variants_of(group)]
     return "".join(json.dumps(group_to_json(group), ensure_ascii=False) + "\n" for group in made)
 
 

@@ -31,7 +31,7 @@ least = 3                   # paraphrases of each text
 most = 10
 """,
     "validate": f'criteria = ["meaning", "label", "grammar"]\nrule = "all-yes"            {_KEEPS}\n',
-    "answer": "",
+    "answer": '# rule = "2-of-3"           # export groups whose variants so many people answer right\n',
     "pairs": 'grades = ["yes", "no"]      # or numbers: ["1", "2", "3", "4", "5"]\n',
     "review": f'rule = "majority"           {_KEEPS}\n',
 }

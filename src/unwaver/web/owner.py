@@ -218,6 +218,9 @@ def exports(visit: Visit) -> dict[str, Export]:
         made["audit.jsonl"] = ("who wrote what, and what others said of it", lambda: chain.validated_audit(found))
     elif job.kind in ("rate", "validate", "review"):
         made |= _of_variants(found, groups)
+    if job.kind == "answer" and job.rule:
+        about = f"groups with the variants whose answer {outcome.rules_in_words(found)} of the people give"
+        made["groups.jsonl"] = (about, lambda: outcome.certified_groups(found, groups))
     if job.kind == "write":
         made["bank.jsonl"] = (
             "paraphrases, not validated, for --writer bank/bank.jsonl",
