@@ -22,7 +22,7 @@ COLUMNS = 8  # of the short table, before the counts of what went wrong
 # columns of words
 LEFT = (
     "relation", "metric", "model", "agreement", "part", "side", "id", "flags", "bar", "verdict", "is", "text",
-    "word", "label", "family", "worst",
+    "word", "label", "family", "worst", "rule", "",
 )  # fmt: skip
 MOST_LINES = 18  # of a result, before they are shortened
 MOST_TITLES = 4  # of metrics beside the leading ones, in the legend

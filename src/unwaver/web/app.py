@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from unwaver.errors import StoreError
 from unwaver.web import annotate, owner
 from unwaver.web.desk import Desk, entrance, guarded
-from unwaver.web.guard import Guard
+from unwaver.web.guard import PER_SECOND, Guard
 from unwaver.web.pages import page, static
 
 
@@ -36,7 +36,7 @@ class _Number(Convertor[int]):
 register_url_convertor("number", _Number())
 
 
-def job_app(desk: Desk, hosts: Collection[str]) -> ASGIApp:
+def job_app(desk: Desk, hosts: Collection[str], per_second: float = PER_SECOND) -> ASGIApp:
     routes = [
         Route("/in/{token}", entrance(desk)),
         Route("/static/{name:path}", static),
@@ -55,7 +55,8 @@ def job_app(desk: Desk, hosts: Collection[str]) -> ASGIApp:
         Route("/owner/export/{name}", guarded(desk, owner.export, owner=True)),
     ]
     handlers: dict[Any, Any] = {404: _missing, 405: _missing, 500: _broken, StoreError: _not_kept}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), hosts=hosts, client=desk.client)
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    return Guard(app, hosts=hosts, client=desk.client, per_second=per_second)
 
 
 async def _missing(_: Request, e: HTTPException) -> Response:
