@@ -150,3 +150,53 @@ def test_from_items_to_people_beside_a_model(tmp_path: Path, call: Any) -> None:
     code, out, err = call("run", "kept.jsonl", "--model", "human/answer.toml", "--model", "fake/random", "--json")
     assert code == 0, err
     assert {score["model"] for score in json.loads(out)["scores"]} == {"people", "fake/random"}
+
+
+def test_from_questions_to_a_validated_bank(tmp_path: Path, call: Any) -> None:
+    """People write paraphrases, others validate them, and the bank that comes out is a writer of `build`."""
+    questions = [f"Which river flows through city number {n}?" for n in range(3)]
+    Path("questions.csv").write_text("\n".join(["question", *questions]))
+    _, text, _ = call("annotate", "--new", "write")
+    Path("write.toml").write_text(text.partition("[[practice]]")[0])
+    job, groups, count = open_job(Path("write.toml"))
+    assert count == 3
+    tokens, desk = invite(job, ("ann",)), Desk(job, groups)
+    ann = Visitor(desk, tokens["ann"])
+    ann.open("/")
+    while "<form" in ann.page.text:
+        (n,) = re.findall(r"city number (\d)\?", ann.page.text)[:1]
+        hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', ann.page.text))
+        (action,) = re.findall(r'<form method="post" action="([^"]+)"', ann.page.text)
+        texts = [f"Name the stream of town {n}.", f"What water runs by place {n}?", f"{n}: its waterway, please"]
+        ann.page = ann.client.post(action, data={**hidden, "texts": texts})
+    desk.database.close()
+
+    Path("validate.toml").write_text(
+        'kind = "validate"\nfrom = "write.toml"\ncriteria = ["meaning"]\nraters = 1\n'
+    )
+    job, groups, count = open_job(Path("validate.toml"))
+    assert count == 9
+    tokens, desk = invite(job, ("Ann", "bob")), Desk(job, groups)
+    own = Visitor(desk, tokens["Ann"])
+    assert "Thank you" in own.open("/"), "nobody validates their own text"
+    bob = Visitor(desk, tokens["bob"])
+    bob.open("/")
+    while "<form" in bob.page.text:
+        good = "waterway" not in bob.page.text
+        bob.send(**{"criterion-0": "yes" if good else "no", "reason": "" if good else "no question"})
+    owner = Visitor(desk, tokens["owner"])
+    exports = re.findall(r'href="/owner/export/([^"]+)"', owner.page.text)
+    assert exports == ["bank.jsonl", "audit.jsonl", "replies.csv"]
+    Path("bank.jsonl").write_text(owner.client.get("/owner/export/bank.jsonl").text)
+    audit = [json.loads(line) for line in owner.client.get("/owner/export/audit.jsonl").text.splitlines()]
+    assert [line["kept"] for line in audit].count(True) == 6
+    desk.database.close()
+
+    made = ("--from", "questions.csv", "--task", "question", "--writer", "bank/bank.jsonl", "--out", "made.jsonl")
+    code, _, err = call("build", "paraphrase", *made)
+    assert code == 0, err
+    found = [json.loads(line) for line in Path("made.jsonl").read_text().splitlines()]
+    assert len(found) == 3
+    variants = [item["fields"]["question"] for group in found for item in group["items"][1:]]
+    assert "Name the stream of town 0." in variants
+    assert not any("waterway" in text for text in variants)

@@ -67,7 +67,7 @@ def test_variants_that_wait_for_a_model(tmp_path: Path) -> None:
     path.write_text(json.dumps(record))
     with pytest.raises(DataError, match="1 variant waits for the verdict of a model") as e:
         cards_of(tmp_path, "answer", "groups.jsonl")
-    assert "unwaver build" in str(e.value.hint)
+    assert "--judge" in str(e.value.hint)
     assert len(cards_of(tmp_path, "rate", "groups.jsonl")) == 1, "people can judge it"
 
 

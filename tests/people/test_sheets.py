@@ -93,7 +93,8 @@ def test_a_folder_of_sheets(unwaver: Any, tmp_path: Path) -> None:
         (["groups.jsonl", "other.tsv", "ann.tsv"], "no id of this sheet is in these groups"),
         (["ann.tsv", "bob.tsv", "--sample", "3"], "--sample has no effect without --out"),
         (["groups.jsonl", "ann.tsv", "--out", "new.tsv"], "--out writes a sheet for one file, not 2"),
-        (["answer.toml"], "this job has the kind answer"),
+        (["write.toml"], "this job has the kind write"),
+        (["answer.toml"], "has not been started"),
         (["rate.toml"], "has not been started"),
     ],
 )
@@ -103,6 +104,7 @@ def test_what_is_no_comparison(words: list[str], says: str, unwaver: Any, tmp_pa
     sheet(tmp_path / "bob.tsv", VERDICTS["bob"])
     (tmp_path / "other.tsv").write_text("id\tverdict\nx\tok\n")
     job_file(tmp_path / "answer.toml", "answer")
+    job_file(tmp_path / "write.toml", "write", field="hypothesis")
     job_file(tmp_path / "rate.toml", "rate")
     done = unwaver("review", *words)
     assert done.returncode == 2
@@ -135,6 +137,21 @@ def test_a_job_has_the_same_figures(unwaver: Any, tmp_path: Path) -> None:
     assert document["rules"]["all-yes"] == {"kept": 12, "of": 20}
     shown = unwaver("review", path)
     assert "majority (this job)" in shown.stdout
+
+
+def test_answers_have_an_agreement_too(unwaver: Any, tmp_path: Path) -> None:
+    written(tmp_path / "groups.jsonl", groups(6))
+    path = job_file(tmp_path / "job.toml", "answer", raters=2)
+    play(
+        path,
+        lambda card, name: {"value": card.shown["choices"][name == "bob" and card.id[9] < "2"]},
+        ("ann", "bob"),
+    )
+    done = unwaver("review", path, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["agreement"][0]["agreement"] == pytest.approx(8 / 12)
+    assert found["rules"] == {}
 
 
 def test_two_kinds_of_jobs_as_a_review(unwaver: Any, tmp_path: Path) -> None:

@@ -125,14 +125,15 @@ def _of_job(files: tuple[Path, ...]) -> _Agreed:
 
     if len(files) > 1:
         raise UsageError(f"{files[0]} is a job, which is read by itself", hint="give one job, or several sheets")
-    found = read_judged(files[0], (*JUDGING, "pairs"))
+    found = read_judged(files[0], (*JUDGING, "pairs", "answer"))
     aside = sorted(found.aside)
     rows = agreements(found.job, found.cards, found.replies, aside)
     if not rows:
         hint = f"unwaver annotate {files[0]} serves it"
-        raise DataError("nobody has judged anything in this job yet", file=files[0], hint=hint)
+        raise DataError("nobody has said anything in this job yet that can be compared", file=files[0], hint=hint)
     cards = sum(card.known is None for card in found.cards)
-    title = f"{len(found.people)} people on {cards:,} cards of {files[0]}"
+    who = "person" if len(found.people) == 1 else "people"
+    title = f"{len(found.people)} {who} on {cards:,} cards of {files[0]}"
     rules = {}
     if found.job.kind in JUDGING:
         kept = verdicts(found).values()

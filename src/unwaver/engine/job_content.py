@@ -86,7 +86,8 @@ def _questions(job: Job, source: Path) -> Chosen:
     from unwaver.suites.questions import read_questions
 
     if job.kind not in ("write", "answer"):
-        hint = f'unwaver build {source} --writer … --out groups.jsonl writes variants; then from = "groups.jsonl"'
+        command = f"unwaver build auto --from {source} --task question --out groups.jsonl"
+        hint = f'{command} writes variants (--writer NAME: by a model); then from = "groups.jsonl"'
         raise DataError(f"{job.source} has questions without variants", file=job.path, hint=hint)
     items = read_questions(source).source.items
     kind = f"{BASE}_{source.stem}"
@@ -96,7 +97,7 @@ def _questions(job: Job, source: Path) -> Chosen:
 
 def _check_decided(job: Job, groups: Sequence[Group]) -> None:
     if waiting := undecided(groups):
-        hint = 'unwaver build … --out groups.jsonl asks the model; then from = "groups.jsonl"'
+        hint = 'have them certified when groups are made: unwaver build … --judge …; or by people: kind = "rate"'
         wait = "variant waits" if len(waiting) == 1 else "variants wait"
         what = f"{len(waiting):,} {wait} for the verdict of a model, such as {waiting[0].id}"
         raise DataError(what, file=job.path, hint=hint)
