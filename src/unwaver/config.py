@@ -109,6 +109,10 @@ class Config:
 
             resolve_names(self)
         _learn_secrets(self)
+        if self.store and ":/" in self.store:
+            from unwaver.store_address import kept_apart
+
+            object.__setattr__(self, "store", kept_apart(self.store))
         _check_config(self)
 
     @property

@@ -28,7 +28,7 @@ from unwaver.secret_forms import LEAST, bounded, forms, halves
 MASK = "[key]"
 HEADERS = "headers"  # the option, and the field in `extra`
 LEAST_NAMED = 4  # of what is given as a password
-KEY_VARIABLES = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN")
+KEY_VARIABLES = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN", "PGPASSWORD")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 KEYS_BELONG = "keys come from the environment (OPENAI_API_KEY, or key_env=NAME): a command line gets written down"
 

@@ -5,7 +5,6 @@ It is made when it is first needed, so that a store without services has none.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
@@ -25,11 +24,11 @@ SCHEMA = f"""CREATE TABLE IF NOT EXISTS {TABLE} (
 ) WITHOUT ROWID"""
 
 
-def put(db: sqlite3.Connection, batch: Sequence[tuple[str, Answer]]) -> None:
+def put(db: Any, batch: Sequence[tuple[str, Answer]]) -> None:
     """Store what came with these answers; what is there stays."""
     db.execute(SCHEMA)
     rows = [(key, *map(_cell, astuple(a.beside))) for key, a in batch if a.beside is not None]
-    db.executemany(f"INSERT OR IGNORE INTO {TABLE} VALUES (?,?,?,?,?,?,?,?)", rows)
+    db.executemany(f"INSERT INTO {TABLE} VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING", rows)
 
 
 def with_beside(found: Mapping[str, Answer], store: Store) -> dict[str, Answer]:

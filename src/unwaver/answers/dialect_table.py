@@ -6,6 +6,7 @@ It is made when a server first refuses something.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from unwaver.answers.store import Store
 
@@ -23,9 +24,13 @@ def learned(store: Store) -> list[Known]:
 
 
 def learn(store: Store, known: Iterable[Known]) -> None:
-    with store.transaction() as db:
+    rows = list(known)
+
+    def write(db: Any) -> None:
         db.execute(SCHEMA)
-        db.executemany("INSERT OR IGNORE INTO dialects VALUES (?,?,?)", known)
+        db.executemany("INSERT INTO dialects VALUES (?,?,?) ON CONFLICT DO NOTHING", rows)
+
+    store.atomically(write)
 
 
 def copy(store: Store, other: Store) -> None:

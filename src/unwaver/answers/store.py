@@ -1,4 +1,5 @@
-"""Answers on disk: one SQLite file that is both cache and resume.
+"""Answers on disk: one SQLite file that is both cache and resume; unwaver.answers.postgres has the same in a
+PostgreSQL database, for teams. Its statements are those of this file and its callers: SQL that both read.
 
 Every batch is one transaction in WAL mode with synchronous=FULL: NORMAL would lose the last commits when the
 power goes. Several processes may write to one file; an answer that is already there is kept.
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from unwaver.answers.store_errors import BUSY_SECONDS, explain
 from unwaver.errors import StoreError
@@ -44,6 +45,8 @@ CREATE TABLE IF NOT EXISTS asked (
     PRIMARY KEY (model, item, replicate)
 ) WITHOUT ROWID;
 """
+
+FAILED = "INSERT INTO failures VALUES (?,?) ON CONFLICT (key) DO UPDATE SET error = excluded.error"
 
 Result = TypeVar("Result")
 Asked = tuple[int, str, int, str]  # model number, item id, replicate, key
@@ -85,7 +88,7 @@ class Store:
             "SELECT type, name FROM sqlite_master WHERE type IN ('view', 'trigger')"
         ).fetchone()
         if made is not None:
-            explain(TypeError(f"it has a {made[0]} {shown(made[1])}"), self.path, self._read_only)
+            self._explain(TypeError(f"it has a {made[0]} {shown(made[1])}"))
 
     def answered(self, keys: Iterable[str]) -> set[str]:
         """Those of the keys that have an answer."""
@@ -105,56 +108,57 @@ class Store:
                 found = with_beside(found, self)
             return found
         except (ValueError, TypeError, OverflowError, RecursionError) as e:  # a cell that we did not write
-            explain(e, self.path, self._read_only)
+            self._explain(e)
 
     def failures(self, keys: Iterable[str]) -> dict[str, str]:
         rows = self.select("SELECT key, error FROM failures WHERE key IN", keys)
         return {key: str(error) for key, error in rows}
 
     def has_failures(self) -> bool:
-        return bool(list(self._db.execute("SELECT 1 FROM failures LIMIT 1")))
+        return bool(self.rows("SELECT 1 FROM failures LIMIT 1"))
 
     def put(self, batch: Sequence[tuple[str, Answer]]) -> None:
         """Commit what came back, all of it or nothing. A failed call never replaces an answer."""
         good = [(key, *_to_row(a)) for key, a in batch if a.error is None]
         failed = [(key, _storable(masked_echo(a.error))) for key, a in batch if a.error is not None]
-        with self.transaction():
-            self._db.executemany("INSERT OR IGNORE INTO answers VALUES (?,?,?,?,?,?,?,?)", good)
-            self._db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
-            self._db.executemany("INSERT OR REPLACE INTO failures VALUES (?,?)", failed)
+
+        def write(db: Any) -> None:
+            db.executemany("INSERT INTO answers VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING", good)
+            db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
+            db.executemany(FAILED, failed)
             if any(a.beside is not None for _, a in batch):
                 from unwaver.answers.beside_table import put
 
-                put(self._db, batch)
+                put(db, batch)
             if self.has_claims:
-                self._db.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key, _ in batch])
+                db.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key, _ in batch])
+
+        self.atomically(write, alone=False)
 
     def link(self, rows: Iterable[Asked]) -> None:
         """Say which keys belong to the items of this run; what was said before is replaced."""
         rows = ((model, masked(item), replicate, key) for model, item, replicate, key in rows)
-        with self.transaction():
-            self._db.execute("DELETE FROM asked")
-            self._db.executemany("INSERT INTO asked VALUES (?,?,?,?)", rows)
+        with self.transaction() as db:
+            db.execute("DELETE FROM asked")
+            db.executemany("INSERT INTO asked VALUES (?,?,?,?)", rows)
 
     def linked(self) -> list[Asked]:
-        with self._explained():
-            rows = list(self._db.execute("SELECT model, item, replicate, key FROM asked"))
+        rows = self.rows("SELECT model, item, replicate, key FROM asked")
         for row in rows:
             if tuple(map(type, row)) != (int, str, int, str):
-                error = TypeError(f"in asked: found {shown(row)}, expected numbers and texts")
-                explain(error, self.path, self._read_only)
+                self._explain(TypeError(f"in asked: found {shown(row)}, expected numbers and texts"))
         return rows
-
-    def copy_from(self, other: Store, keys: Sequence[str]) -> None:
-        """Bring answers, failures and dialects from a shared store, so that a run folder is complete."""
-        from unwaver.answers.dialect_table import copy
-
-        copy(self, other)
-        self.put(list(other.answers(keys).items()))
-        self.put([(key, Answer(error=error)) for key, error in other.failures(keys).items()])
 
     def has(self, table: str) -> bool:
         return bool(self.rows(f"SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{table}'"))
+
+    def another(self) -> Store:
+        """The same store once more, for another thread."""
+        return Store(self.path, any_thread=True)
+
+    def clock(self) -> tuple[float, float]:
+        """The time for all who share the store, and since when nobody was kept from writing to it."""
+        return time.time(), 0.0
 
     def close(self) -> None:
         self._db.close()
@@ -180,9 +184,16 @@ class Store:
     def _fetch(self, query: str, values: Sequence[str]) -> list[Any]:
         return self._db.execute(query, values).fetchall()
 
+    def atomically(self, work: Callable[[Any], Result], *, alone: bool = True) -> Result:
+        """All of it or nothing. A store on a server may do the work again: it must not change anything else. What
+        need not be `alone` may be done by several processes at once, where the store can do that."""
+        del alone
+        with self.transaction() as db:
+            return work(db)
+
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of it or nothing."""
+    def transaction(self) -> Iterator[Any]:
+        """All of it or nothing, in one try."""
         with self._explained():
             # IMMEDIATE: a transaction that begins by reading could not be upgraded while another process writes.
             _patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
@@ -199,7 +210,10 @@ class Store:
         try:
             yield
         except sqlite3.Error as e:
-            explain(e, self.path, self._read_only)
+            self._explain(e)
+
+    def _explain(self, error: Exception) -> NoReturn:
+        explain(error, self.path, self._read_only)
 
 
 def _patiently(step: Callable[[], Result]) -> Result:

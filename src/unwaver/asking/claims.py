@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from unwaver.answers.store import Store
 from unwaver.asking.worker import Worker
@@ -19,6 +20,7 @@ from unwaver.models.parts import Parts
 from unwaver.types import Model
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, worker TEXT NOT NULL) WITHOUT ROWID"
+CLAIM = "INSERT INTO claims VALUES (?,?) ON CONFLICT (key) DO UPDATE SET worker = excluded.worker"
 MOST = 4096  # requests that are claimed at once
 SECONDS = 10.0  # what a claim should take to be answered
 LOCAL = 256  # the first claim for a model that does not say how many it answers at once
@@ -56,8 +58,8 @@ class Claims:
 
     def release(self) -> None:
         """Give up what was claimed and not asked."""
-        with suppress(StoreError), self.store.transaction() as db:  # a full disk: the claims end with the process
-            db.execute("DELETE FROM claims WHERE worker = ?", (self.worker.id,))
+        with suppress(StoreError):  # a full disk: the claims end with the process
+            self.store.run("DELETE FROM claims WHERE worker = ?", self.worker.id)
 
     def _fair(self, queue: Sequence[Sequence[str]], size: int, model: Model) -> int:
         """Towards the end smaller parts, so that no process is left with most of what remains."""
@@ -66,29 +68,36 @@ class Claims:
 
     def _take(self, queue: list[list[str]], theirs: set[str], size: int, progress: Progress) -> list[str]:
         """Claim the next groups of the queue; what others have goes to `theirs`."""
-        mine: list[str] = []
-        answered = 0
-        with self.store.transaction() as db:
-            while queue and len(mine) < size:
+
+        def take(db: Any) -> tuple[list[str], set[str], int, int]:
+            mine, others, answered, end = list[str](), set[str](), 0, len(queue)
+            while end and len(mine) < size:
                 keys = list[str]()
-                while queue and len(keys) < size - len(mine):
-                    keys += queue.pop()
+                while end and len(keys) < size - len(mine):
+                    end -= 1
+                    keys += queue[end]
                 known = self.store.answered(keys)
                 taken = self._claimed(key for key in keys if key not in known)
                 free = [key for key in keys if key not in known and key not in taken]
-                theirs.update(taken)
+                others.update(taken)
                 mine += free
                 answered += len(known)
-                db.executemany("INSERT OR REPLACE INTO claims VALUES (?,?)", [(k, self.worker.id) for k in free])
+                db.executemany(CLAIM, [(key, self.worker.id) for key in free])
                 # so that a failure which others find afterwards is one of this time
                 db.executemany("DELETE FROM failures WHERE key = ?", [(key,) for key in free])
+            return mine, others, answered, end
+
+        mine, others, answered, end = self.store.atomically(take)
+        del queue[end:]
+        theirs |= others
         progress(answered)
         return mine
 
     def _claimed(self, keys: Iterator[str]) -> dict[str, str]:
-        """Which living worker has claimed which of the keys."""
+        """Which other living worker has claimed which of the keys. One's own claims may be there from a try whose
+        end the store did not confirm."""
         found = dict(self.store.select("SELECT key, worker FROM claims WHERE key IN", keys))
-        living = self.worker.living(set(found.values()))
+        living = self.worker.living(set(found.values()) - {self.worker.id})
         return {key: worker for key, worker in found.items() if worker in living}
 
     def _await(self, theirs: set[str], progress: Progress) -> list[str]:
@@ -115,8 +124,7 @@ class Claims:
 @contextmanager
 def claiming(store: Store, say: Callable[[str], None] = silent) -> Iterator[Claims]:
     """Take part in the work on a shared store."""
-    with store.transaction() as db:
-        db.execute(SCHEMA)
+    store.atomically(lambda db: db.execute(SCHEMA))
     worker = Worker(store)
     try:
         store.has_claims = True

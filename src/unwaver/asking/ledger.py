@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
+from typing import Any, TypeVar
 
 from unwaver.answers.store import Store
 from unwaver.asking.worker import Worker, began, process
@@ -15,6 +17,12 @@ CREATE TABLE IF NOT EXISTS spending (
     worker TEXT PRIMARY KEY, process TEXT NOT NULL, spent REAL NOT NULL, reserved REAL NOT NULL, at REAL NOT NULL
 ) WITHOUT ROWID
 """
+ROW = """
+INSERT INTO spending VALUES (?,?,?,?,?) ON CONFLICT (worker)
+DO UPDATE SET spent = excluded.spent, reserved = excluded.reserved, at = excluded.at
+"""
+
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -30,13 +38,38 @@ class LedgerView:
             self.ledger.write(spent, reserved)
 
 
-@contextmanager
-def page(ledger: Ledger | None) -> Iterator[LedgerView]:
+def fit(
+    ledger: Ledger | None, costs: Sequence[float], cap: float, spent: float, reserved: float
+) -> tuple[list[float] | None, bool]:
+    """The sums of as many of the costs, from the first, as fit under the cap, set aside in the ledger; None while
+    others may give back some of what they have set aside. And whether others have a part of the cap."""
+
+    def work(view: LedgerView) -> tuple[list[float] | None, bool]:
+        left = cap - spent - reserved - view.others
+        fitting = list(takewhile(left.__ge__, accumulate(costs)))
+        if not fitting and costs and view.set_aside:
+            return None, view.others > 0
+        view.write(spent, reserved + sum(fitting[-1:]))
+        return fitting, view.others > 0
+
+    return _on_page(ledger, work)
+
+
+def put_down(ledger: Ledger | None, spent: float, reserved: float) -> float:
+    """Write down what this process has spent and set aside; what others have."""
+
+    def work(view: LedgerView) -> float:
+        view.write(spent, reserved)
+        return view.others
+
+    return _on_page(ledger, work)
+
+
+def _on_page(ledger: Ledger | None, work: Callable[[LedgerView], Result]) -> Result:
+    """Read and write as one step, while no other process does. It may be done again: see Store.atomically."""
     if ledger is None:
-        yield LedgerView()
-        return
-    with ledger.store.transaction():
-        yield ledger.read()
+        return work(LedgerView())
+    return ledger.store.atomically(lambda _: work(ledger.read()))
 
 
 class Ledger:
@@ -45,16 +78,19 @@ class Ledger:
 
     def __init__(self, store: Store, worker: Worker):
         self.store, self._worker = store, worker
-        with store.transaction() as db:
-            db.execute(SCHEMA)
-            rows = list(db.execute("SELECT worker, process, at FROM spending"))
-            living = self._living(worker for worker, _, _ in rows)
-            # an earlier run of this same process is none that runs beside it
-            gone = [worker for worker, who, _ in rows if who == process() and worker not in living]
-            if not living and all(at < began() for worker, _, at in rows if worker not in gone):
-                gone = [worker for worker, _, _ in rows]
-            db.executemany("DELETE FROM spending WHERE worker = ?", [(worker,) for worker in gone])
-            self.write(0.0, 0.0)
+        store.atomically(self._enter)
+
+    def _enter(self, db: Any) -> None:
+        db.execute(SCHEMA)
+        rows = list(db.execute("SELECT worker, process, at FROM spending"))
+        living = self._living(worker for worker, _, _ in rows)
+        # an earlier run of this same process is none that runs beside it
+        gone = [worker for worker, who, _ in rows if who == process() and worker not in living]
+        since = began() + self.store.clock()[0] - time.time()  # by the clock of the store
+        if not living and all(at < since for worker, _, at in rows if worker not in gone):
+            gone = [worker for worker, _, _ in rows]
+        db.executemany("DELETE FROM spending WHERE worker = ?", [(worker,) for worker in gone])
+        self.write(0.0, 0.0)
 
     def _living(self, workers: Iterable[str]) -> set[str]:
         return self._worker.living(workers, self.store) - {self._worker.id}
@@ -68,12 +104,11 @@ class Ledger:
 
     def write(self, spent: float, reserved: float) -> None:
         """Also where others have taken this process for dead and cleared its row away."""
-        statement = "INSERT OR REPLACE INTO spending VALUES (?, ?, ?, ?, ?)"
-        self.store.run(statement, self._worker.id, process(), spent, reserved, time.time())
+        self.store.run(ROW, self._worker.id, process(), spent, reserved, self.store.clock()[0])
 
 
 @contextmanager
 def sharing(store: Store, worker: Worker) -> Iterator[Ledger]:
     """A connection of its own, for calls are made again in threads."""
-    with closing(Store(store.path, any_thread=True)) as own:
+    with closing(store.another()) as own:
         yield Ledger(own, worker)

@@ -11,10 +11,9 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
-from unwaver.asking.ledger import Ledger, page
+from unwaver.asking.ledger import Ledger, fit, put_down
 from unwaver.models.limits import most_tokens
 from unwaver.models.parts import Parts
 from unwaver.types import Model, Request
@@ -96,12 +95,10 @@ class Purse:
         cap = self._budget.max_cost
         assert cap is not None
         while True:
-            with self._lock, page(self._ledger) as row:
-                left, self.is_shared = cap - self._spent.cost - self._reserved - row.others, row.others > 0
-                fitting = list(takewhile(left.__ge__, accumulate(costs)))
-                if fitting or not costs or not row.set_aside:
-                    self._reserved += fitting[-1] if fitting else 0.0
-                    row.write(self._spent.cost, self._reserved)
+            with self._lock:
+                fitting, self.is_shared = fit(self._ledger, costs, cap, self._spent.cost, self._reserved)
+                if fitting is not None:
+                    self._reserved += sum(fitting[-1:])
                     return len(fitting)
             time.sleep(PAUSE)
 
@@ -113,19 +110,19 @@ class Purse:
 
     def settled(self) -> None:
         """A part of the work is done: others may have what is left of what was set aside for it."""
-        with self._lock, page(self._ledger) as row:
+        with self._lock:
             self._reserved = 0.0
-            row.write(self._spent.cost, 0.0)
+            put_down(self._ledger, self._spent.cost, 0.0)
 
     def try_again(self, tokens_in: int, tokens_out: int | None, wanted: bool, price: Price | None = None) -> bool:
         """A try that the server may bill has failed: it counts. May the call be made again?"""
         cost = (price or self._budget.given).most(tokens_in, tokens_out or 0)
-        with self._lock, page(self._ledger) as row:
+        cap = self._budget.max_cost
+        with self._lock:
             self._spent.cost += cost
             self._spent.failed_cost += cost
-            row.write(self._spent.cost, self._reserved)
-            cap = self._budget.max_cost
-            fits = cap is None or self._spent.cost + self._reserved + row.others <= cap
+            others = put_down(self._ledger, self._spent.cost, self._reserved)
+            fits = cap is None or self._spent.cost + self._reserved + others <= cap
             if wanted and not fits:
                 self._spent.stopped = self._spent.stopped or f"the cost limit of {cap:g} is reached"
             return wanted and fits

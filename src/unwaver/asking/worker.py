@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import socket
-import sqlite3
 import threading
 import time
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from unwaver.answers.store import Store
+from unwaver.errors import StoreError
 
 EXPIRY = 60.0  # seconds
 _IMPORTED = time.time()
@@ -27,7 +28,7 @@ CREATE TABLE IF NOT EXISTS workers (
     seen REAL NOT NULL
 ) WITHOUT ROWID
 """
-
+ROW = "INSERT INTO workers VALUES (?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen"
 
 WorkerRow = tuple[str, str, str, int, str, float]
 
@@ -38,19 +39,23 @@ class Worker:
     def __init__(self, store: Store):
         self.id, self._store, self._end = uuid4().hex, store, threading.Event()
         self._row = self.id, machine(), socket.gethostname(), os.getpid(), started(os.getpid())
-        with store.transaction() as db:
-            db.execute(SCHEMA)
-            everyone = {id for (id,) in db.execute("SELECT id FROM workers")}
-            db.executemany("DELETE FROM workers WHERE id = ?", [(id,) for id in everyone - self.living(everyone)])
-            self._write(db)
+        store.atomically(self._enter)
         self._thread = threading.Thread(target=self._renew, daemon=True, name="unwaver-worker")
         self._thread.start()
+
+    def _enter(self, db: Any) -> None:
+        db.execute(SCHEMA)
+        everyone = {id for (id,) in db.execute("SELECT id FROM workers")}
+        db.executemany("DELETE FROM workers WHERE id = ?", [(id,) for id in everyone - self.living(everyone)])
+        db.execute(ROW, (*self._row, self._store.clock()[0]))
 
     def living(self, ids: Iterable[str], store: Store | None = None) -> set[str]:
         """Those of the workers that are alive, this one included whatever others take it for; seen through another
         connection in a thread."""
-        ids = set(ids)
-        return {row[0] for row in self._rows(ids - {self.id}, store) if _is_alive(row)} | (ids & {self.id})
+        ids, store = set(ids), store or self._store
+        rows = self._rows(ids - {self.id}, store)
+        clock = store.clock() if rows else (0.0, 0.0)
+        return {row[0] for row in rows if _is_alive(row, *clock)} | (ids & {self.id})
 
     def everyone(self) -> set[str]:
         """All workers that are alive."""
@@ -58,39 +63,36 @@ class Worker:
 
     def named(self, ids: Iterable[str]) -> list[str]:
         """How a person knows them: process 17 on host."""
-        return sorted(f"process {pid} on {host}" for _, _, host, pid, *_ in self._rows(ids))
+        return sorted(f"process {pid} on {host}" for _, _, host, pid, *_ in self._rows(ids, self._store))
 
     def close(self) -> None:
         self._end.set()
         self._thread.join(timeout=1)
-        with self._store.transaction() as db:
-            db.execute("DELETE FROM workers WHERE id = ?", (self.id,))
+        self._store.run("DELETE FROM workers WHERE id = ?", self.id)
 
-    def _rows(self, ids: Iterable[str], store: Store | None = None) -> list[WorkerRow]:
-        return (store or self._store).select(
-            "SELECT id, machine, host, pid, started, seen FROM workers WHERE id IN", ids
-        )
+    def _rows(self, ids: Iterable[str], store: Store) -> list[WorkerRow]:
+        return store.select("SELECT id, machine, host, pid, started, seen FROM workers WHERE id IN", ids)
 
     def _renew(self) -> None:
         while not self._end.wait(EXPIRY / 4):
-            with suppress(sqlite3.Error):  # a full disk, or a store that is busy: the next time may do
+            with suppress(StoreError):  # a full disk, or a store that is busy: the next time may do
                 self._renew_once()
 
     def _renew_once(self) -> None:
         """Others may have taken this worker for dead, on a machine that slept: it comes back."""
-        with closing(sqlite3.connect(self._store.path, timeout=EXPIRY / 4, isolation_level=None)) as db:
-            db.execute("BEGIN IMMEDIATE")
-            if not self._end.is_set():  # asked under the lock: it is set before `close` deletes the row
-                self._write(db)
-            db.execute("COMMIT")
+        with closing(self._store.another()) as own:
 
-    def _write(self, db: sqlite3.Connection) -> None:
-        db.execute("INSERT OR REPLACE INTO workers VALUES (?,?,?,?,?,?)", (*self._row, time.time()))
+            def renew(db: Any) -> None:
+                if not self._end.is_set():  # asked under the lock: it is set before `close` deletes the row
+                    db.execute(ROW, (*self._row, own.clock()[0]))
+
+            own.atomically(renew)
 
 
-def _is_alive(row: WorkerRow) -> bool:
+def _is_alive(row: WorkerRow, now: float, since: float) -> bool:
+    """Whether a worker was seen lately, or since all may write again; on this machine also whether it is there."""
     _, where, _, pid, began, seen = row
-    recent = abs(time.time() - seen) <= EXPIRY  # a clock may have been set back
+    recent = abs(now - max(seen, since)) <= EXPIRY  # a clock may have been set back
     return recent and (where != machine() or started(pid) == began)
 
 

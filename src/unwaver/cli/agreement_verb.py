@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from unwaver.cli import completion
-from unwaver.cli.options import DEVICE, FORCE, JSON, PATH, SEED
+from unwaver.cli.options import DEVICE, FORCE, JSON, PATH, SEED, STORE
 from unwaver.cli.printing import console, inputs_of, print_json
 from unwaver.cli.run_verb import pairs as options_from
 from unwaver.cli.sections import option, section, verb, verbs
@@ -91,7 +91,7 @@ def command() -> None:
 )
 @section(
     "Output",
-    option("--store", type=PATH, metavar="FILE", help="Answer store of models. [default: next to the pairs]"),
+    STORE.but(help="Answer store of models. [default: next to the pairs]"),
     option("--plot", type=PATH, metavar="FILE", help="Draw the correlations: .svg, .png or .pdf."),
     FORCE,
     JSON,
@@ -104,7 +104,7 @@ def validate_command(
     raters: tuple[str, ...],
     cut: float,
     run_path: Path | None,
-    store: Path | None,
+    store: str | None,
     plot: Path | None,
     force: bool,
     device: str | None,
@@ -186,11 +186,11 @@ def _of_raters(judged: JudgedPairs, cut: float, seed: int) -> dict[str, Any] | N
     return between_raters(ratings, clusters, judged.raters, cut, seed, judged.kinds)
 
 
-def asking(place: Path, device: str | None, speak: Speak) -> Consult:
+def asking(place: str | Path, device: str | None, speak: Speak) -> Consult:
     """Ask the model of an agreement. What it says is kept in the store at `place`: nothing is asked twice."""
 
     def consult(enquiry: Enquiry) -> Answers:
-        from unwaver.answers.store import Store
+        from unwaver.answers.shared_store import open_store
         from unwaver.asking.ask import Asker
         from unwaver.asking.claims import claiming
         from unwaver.asking.consult import planned, put, written
@@ -201,7 +201,7 @@ def asking(place: Path, device: str | None, speak: Speak) -> Consult:
         option = written(enquiry.role, enquiry.name)
         model = open_consulted(Config((), (), device=device), enquiry.model, enquiry.options, option)
         respondent = planned(enquiry, model)
-        with closing(model), closing(Store(place)) as store, claiming(store, speak.say) as claims:
+        with closing(model), closing(open_store(place)) as store, claiming(store, speak.say) as claims:
             asker = Asker(store, claims=claims, say=speak.say, waiting=speak.waiting)
             said = put(respondent, asker, speak)
             for line in in_words(grouped(of_respondents([(enquiry.role, enquiry.name, respondent)], store))):

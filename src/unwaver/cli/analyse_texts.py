@@ -13,7 +13,7 @@ import click
 
 from unwaver.cli import completion
 from unwaver.cli.analysed import emit, with_interval
-from unwaver.cli.options import BANK, DATA_DIR, DEVICE, JSON, LIMIT, PATH, SEED, SOURCE
+from unwaver.cli.options import BANK, DATA_DIR, DEVICE, JSON, LIMIT, PATH, SEED, SOURCE, STORE
 from unwaver.cli.sections import option, section, together, verb
 from unwaver.errors import UsageError
 from unwaver.text.shown import percent
@@ -33,9 +33,7 @@ _WHICH = together(
         BANK,
     )
 )
-_STORE = option(
-    "--store", type=PATH, metavar="FILE", help="Keep the models' replies there. [default: do not keep]"
-)
+_STORE = STORE.but(help="Keep the models' replies there. [default: do not keep]")
 
 
 @verb(
@@ -77,7 +75,7 @@ def distance_command(
     agree: tuple[str, ...],
     scorers: tuple[str, ...],
     device: str | None,
-    store: Path | None,
+    store: str | None,
     as_json: bool,
     **which: Any,
 ) -> None:
@@ -157,7 +155,7 @@ def entailment_command(
     suites: tuple[str, ...],
     model: str,
     device: str | None,
-    store: Path | None,
+    store: str | None,
     seed: int,
     as_json: bool,
     **which: Any,
@@ -207,7 +205,7 @@ def _groups(
 
 
 @contextmanager
-def _consulting(store: Path | None, device: str | None, quiet: bool) -> Iterator[tuple[Consult, Console]]:
+def _consulting(store: str | None, device: str | None, quiet: bool) -> Iterator[tuple[Consult, Console]]:
     """Asks models; what they say is kept in the store, or until the command ends."""
     import tempfile
 

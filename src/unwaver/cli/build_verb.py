@@ -26,6 +26,7 @@ from unwaver.cli.options import (
     SAMPLE,
     SEED,
     SIGN,
+    STORE,
     TASK,
     variant_options,
 )
@@ -91,12 +92,7 @@ if TYPE_CHECKING:
 @section(
     "Output",
     option("--out", required=True, type=PATH, metavar="FILE", help="File for the groups, such as groups.jsonl."),
-    option(
-        "--store",
-        type=click.Path(),
-        metavar="FILE",
-        help="Answer store of writer and certifiers. [default: next to --out]",
-    ),
+    STORE.but(help="Answer store of writer and certifiers. [default: next to --out]"),
     FORCE,
     JSON,
     QUIET,

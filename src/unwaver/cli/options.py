@@ -46,6 +46,12 @@ FULL = option("--full", is_flag=True, help="Print every line: of many, only the 
 WITHOUT_TEXTS = option(
     "--without-texts", is_flag=True, help="Write no question and no answer into the report, for private prompts."
 )
+STORE = option(
+    "--store",
+    type=click.Path(),
+    metavar="FILE|URL",
+    help="Answer store shared by several runs: a file, or postgresql://HOST/DATABASE.",
+)
 QUIET = option("-q", "--quiet", is_flag=True, help="Print no progress and no notes.")
 
 MODELS = option(

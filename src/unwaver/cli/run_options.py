@@ -31,6 +31,7 @@ from unwaver.cli.options import (
     SHOTS_FROM,
     SIGN,
     SOURCE,
+    STORE,
     TASK,
     THETA,
     UNREADABLE,
@@ -197,7 +198,7 @@ MONEY_AND_TIME = section(
 OUTPUT = section(
     "Output",
     option("--out", type=click.Path(), metavar="DIR", help="Run folder. [default: runs/<suites>-<hash>]"),
-    option("--store", type=click.Path(), metavar="FILE", help="Answer store shared by several runs."),
+    STORE,
     option("--no-report", is_flag=True, help="Do not write report.html. --json implies it."),
     WITHOUT_TEXTS,
     UNREADABLE_OUT,

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
-from unwaver.answers.store import Store
+from unwaver.answers.shared_store import look_at
 from unwaver.asking.ask import make_plan
 from unwaver.asking.render import Renderer
 from unwaver.config import Config
@@ -70,14 +69,14 @@ def _answered(
     suite: Suite, task: str, kind: str, config: Config, models: Sequence[Model], renderer: Renderer
 ) -> list[Group]:
     """The groups of the base split if the store has the answers of every model to all of them, else none."""
-    stores = [Path(config.store)] if config.store else [config.folder / folder.ANSWERS]
-    if not all(path.is_file() for path in stores):
+    store = look_at(config.store or config.folder / folder.ANSWERS, bare=True)
+    if store is None:
         return []
-    try:
-        groups = base_groups(suite, task, kind)
-    except DataError:  # the file is not there, and nobody asked for it
-        return []
-    with closing(Store(stores[0], read_only=True)) as store:
+    with closing(store):
+        try:
+            groups = base_groups(suite, task, kind)
+        except DataError:  # the file is not there, and nobody asked for it
+            return []
         for some in (groups[:1], groups):  # the first item tells in most cases
             for model in models:
                 keys = set(make_plan(some, model, renderer, config.replicates).requests)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from unwaver.answers.shared_store import open_store
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker
-from unwaver.asking.claims import claiming
 from unwaver.asking.failures import in_words
-from unwaver.asking.ledger import sharing
 from unwaver.asking.services import STOPPED
+from unwaver.asking.sharing import sharing
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
@@ -75,8 +75,8 @@ def build(config: Config, out: Path, console: Console | None = None) -> Built:
     with closing(prepared), ExitStack() as opened:
         _check_certifiers(prepared)
         asks = bool(prepared.panel.certifiers or prepared.writer)
-        place = Path(config.store or out.with_suffix(".sqlite")) if asks else Path(":memory:")
-        store = opened.enter_context(closing(Store(place)))
+        place = config.store or out.with_suffix(".sqlite")
+        store = opened.enter_context(closing(open_store(place) if asks else Store(Path(":memory:"))))
         asked = _ask(prepared, store) if asks else Asked(prepared.groups)
         certified = any(has_candidates(group) for group in asked.groups)
         records, summaries = certification(prepared, asked, store) if certified else ([], [])
@@ -130,11 +130,8 @@ def _ask(prepared: Prepared, store: Store) -> Asked:
         agree_to_cost(prepared)
     if prepared.writer and not store.rows("SELECT 1 FROM answers LIMIT 1"):
         reach(prepared)
-    with claiming(store, prepared.console.say) as claims, ExitStack() as opened:
-        capped = prepared.budget.max_cost is not None
-        ledger = opened.enter_context(sharing(store, claims.worker)) if capped else None
-        say, waiting = prepared.console.say, prepared.console.waiting
-        asker = Asker(store, prepared.budget, claims=claims, ledger=ledger, say=say, waiting=waiting)
+    say, waiting = prepared.console.say, prepared.console.waiting
+    with sharing(Asker(store, prepared.budget, say=say, waiting=waiting)) as asker:
         asked = ask(prepared, asker)
     if asked.full:
         raise asked.full
@@ -162,7 +159,6 @@ def check_output(config: Config, out: Path, inputs: Iterable[Path], force: bool)
             "--out must be a file: unwaver writes the audit and the answer store next to it",
             hint="--out groups.jsonl",
         )
-    store = Path(config.store) if config.store else out.with_suffix(".sqlite")
-    if store.resolve() == out.resolve():
+    if Path(config.store or out.with_suffix(".sqlite")).resolve() == out.resolve():
         raise UsageError("--out is also the path of the answer store", file=out, hint="use --out groups.jsonl")
     outputs.check_output(out.parent / "audit.jsonl", "audit", inputs=given, force=force, option="audit.jsonl")

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from unwaver.answers.shared_store import copy_answers
 from unwaver.answers.store import Store
 from unwaver.asking.failures import Role
 from unwaver.asking.panel import Respondent, links
@@ -104,7 +105,7 @@ class Recording:
             writer = self._prepared.writer
             asked = [*self.everyone, *([writer] if writer else [])]
             keys = [key for respondent in asked for key in respondent.plan.requests]
-            self.guard(lambda: self._own.copy_from(shared, keys))
+            self.guard(lambda: copy_answers(self._own, shared, keys))
 
     def finish(self, came_of_it: Mapping[str, Any]) -> dict[str, Any]:
         """The content of run.json, with the outcome of the run."""

@@ -8,11 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unwaver.answers.shared_store import open_store
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker
 from unwaver.asking.consult import Consult, Enquiry, planned, put, written
 from unwaver.asking.failures import as_records
 from unwaver.asking.panel import Answers
+from unwaver.asking.sharing import sharing
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
@@ -167,28 +169,15 @@ def stores(prepared: Prepared, place: Path) -> Iterator[tuple[Asker, Recording]]
     config = prepared.config
     with ExitStack() as opened:
         own = opened.enter_context(closing(Store(place / folder.ANSWERS)))
-        shared = opened.enter_context(closing(Store(Path(config.store)))) if config.store else None
+        shared = opened.enter_context(closing(open_store(config.store))) if config.store else None
         say, waiting = prepared.console.say, prepared.console.waiting
         asker = Asker(shared or own, prepared.budget, say=say, waiting=waiting, cut=config.cut)
         recording = Recording(prepared, place, own, asker.spent)
         asker = replace(asker, arrived=recording.begin)
         try:
             if shared:
-                asker = opened.enter_context(_sharing(prepared, asker, shared))
+                asker = opened.enter_context(sharing(asker))
             yield asker, recording
             recording.guard(recording.begin)  # nothing new may have been asked
         finally:
             recording.end(shared)
-
-
-@contextmanager
-def _sharing(prepared: Prepared, asker: Asker, shared: Store) -> Iterator[Asker]:
-    """The asker, with claims and a ledger so that several processes can use one store."""
-    from unwaver.asking.claims import claiming
-    from unwaver.asking.ledger import sharing
-
-    with ExitStack() as opened:
-        claims = opened.enter_context(claiming(shared, prepared.console.say))
-        capped = prepared.budget.max_cost is not None
-        ledger = opened.enter_context(sharing(shared, claims.worker)) if capped else None
-        yield replace(asker, claims=claims, ledger=ledger)
