@@ -22,7 +22,15 @@ def lines(python: str | Path, script: str) -> list[dict[str, object]]:
 
 def main() -> None:
     scripts: list[tuple[str | Path, str]] = [(sys.executable, "startup.py"), (sys.executable, "million.py")]
-    names = ("check.py", "logs.py", "report_page.py", "view.py", "connections.py", "ray_replicas.py")
+    names = (
+        "check.py",
+        "logs.py",
+        "report_page.py",
+        "view.py",
+        "connections.py",
+        "team_store.py",
+        "ray_replicas.py",
+    )
     scripts += [(sys.executable, name) for name in names]
     if os.environ.get("UNWAVER_DATA") and os.environ.get("UNWAVER_MODELS"):
         names = ("builders.py", "negation.py", "rules.py", "generation.py", "pairs.py", "train.py", "overhead.py")

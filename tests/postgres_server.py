@@ -1,10 +1,11 @@
 """A PostgreSQL server for tests: its own folder, a socket and a port of the loopback. It can be stopped and started.
 
-The programs are those of `pgserver`; as root they run as the user that it makes.
+The programs are those of `pgserver`; as root they run as nobody.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import socket
@@ -18,11 +19,16 @@ from typing import Any
 import psycopg
 
 
+def programs() -> Path | None:
+    """The folder of the programs. The package is not imported: that warns, and makes folders."""
+    found = importlib.util.find_spec("pgserver")
+    places = [Path(place) / "pginstall" for place in (found.submodule_search_locations or ())] if found else []
+    return next((place for place in places if (place / "bin" / "postgres").exists()), None)
+
+
 def missing() -> str:
     """Why there can be no server here; "" if there can be one."""
-    try:
-        import pgserver  # noqa: F401
-    except ImportError:
+    if programs() is None:
         return "pgserver is not installed, which brings a PostgreSQL server"
     return ""
 
@@ -34,22 +40,19 @@ def free_port() -> int:
 
 
 class PostgresServer:
-    def __init__(self, place: Path, listen: str = "127.0.0.1", within: Sequence[str] = ()):
-        """`within` is a command to start it by: ("ip", "netns", "exec", "name")."""
-        from pgserver._commands import POSTGRES_BIN_PATH
-
-        self.place, self.port, self.host = place, free_port(), listen
-        self._programs, self._within, self._user = POSTGRES_BIN_PATH, tuple(within), None
-        if os.geteuid() == 0:
-            from pgserver.utils import ensure_folder_permissions, ensure_prefix_permissions, ensure_user_exists
-
-            self._user = "pgserver"
-            ensure_user_exists(self._user)
-            ensure_prefix_permissions(POSTGRES_BIN_PATH)
-            ensure_folder_permissions(POSTGRES_BIN_PATH, 0o55)
-            ensure_folder_permissions(POSTGRES_BIN_PATH.parent / "lib", 0o44)
+    def __init__(self, place: Path, listen: str = "127.0.0.1", host: str = "", within: Sequence[str] = ()):
+        """`host` is where it is found, if not where it listens; `within` is a command to start it by: ("ip",
+        "netns", "exec", "name")."""
+        self.place, self.port, self.host, self._listen = place, free_port(), host or listen, listen
+        self._within, self._user, home = tuple(within), None, programs()
+        assert home is not None
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+            self._user = "nobody"
+            if not all(folder.stat().st_mode & 0o001 for folder in (home, *home.parents)):
+                home = Path(shutil.copytree(home, place / "pginstall", symlinks=True))
             place.chmod(0o755)
             shutil.chown(place, self._user)
+        self._programs = home / "bin"
         # --no-sync: only the making of the folder; commits are synced
         self._call("initdb", "--auth=trust", "--encoding=utf8", "--no-sync", "-U", "postgres", "-D", self.data)
         self.trust()
@@ -68,7 +71,7 @@ class PostgresServer:
         (self.data / "pg_hba.conf").write_text(f"local all all trust\nhost all all 0.0.0.0/0 {way}\n")
 
     def start(self) -> None:
-        options = f"-h {self.host} -p {self.port} -k {self.place}"
+        options = f"-h {self._listen} -p {self.port} -k {self.place}"
         log = self.place / "log"
         self._call("pg_ctl", "-w", "-D", self.data, "-o", options, "-l", log, "start", within=self._within)
 
@@ -104,7 +107,7 @@ class PostgresServer:
             assert done.returncode == 0, said.read()
 
     def _as_user(self) -> list[str]:
-        return [f"--reuid={self._user}", f"--regid={self._user}", "--clear-groups"] if self._user else []
+        return [f"--reuid={self._user}", "--clear-groups"] if self._user else []
 
 
 @contextmanager

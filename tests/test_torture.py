@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -12,8 +13,12 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "torture"
 
 
-@pytest.mark.parametrize("attack", ["intervals", "money"])
+@pytest.mark.parametrize("attack", ["intervals", "money", "postgres"])
 def test_short_form(attack: str) -> None:
+    if attack == "postgres":
+        pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'unwaver[postgres]'")
+        if importlib.util.find_spec("pgserver") is None:
+            pytest.skip("pgserver is not installed, which brings a PostgreSQL server")
     done = subprocess.run(
         [sys.executable, str(FOLDER / f"{attack}.py"), "--short"], capture_output=True, text=True, timeout=600
     )

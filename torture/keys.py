@@ -98,6 +98,16 @@ NO_KEY: dict[str, str] = {}
 AT_USER = "http://me:{key}@{host}/v1"
 AT_PATH = "http://{host}/{key}/v1"
 AT_QUERY = "http://{host}/v1?api_key={key}"
+STORES = {
+    "password": "postgresql://me:{key}@127.0.0.1:1/db",
+    "password alone": "postgresql://:{key}@127.0.0.1:1/db",
+    "parameter": "postgresql://me@127.0.0.1:1/db?sslmode=disable&password={key}",
+    "of a key": "postgresql://127.0.0.1:1/db?sslpassword={key}",
+    "in a variable": "postgresql://me@127.0.0.1:1/db",
+    "not encoded": "postgresql://me:{key}@127.0.0.1:1/db",
+    "wrong parameter": "postgresql://me:{key}@127.0.0.1:1/db?nonsense=1",
+    "another kind": "mysql://me:{key}@127.0.0.1:1/db",
+}
 EXTRAS = {
     "api_key": '{{"api_key": "{key}"}}',
     "header": '{{"headers": {{"Authorization": "Bearer {key}"}}}}',
@@ -168,6 +178,11 @@ def cases() -> Iterator[Case]:
     judge = f"judge=openai/j,base_url={{url}},extra={EXTRAS['header']}"
     pairs = ["validate", "--pairs", "pairs.csv", "--agree", judge]
     yield Case("agreement validate", pairs, NO_KEY, verb="agreement", suite=[], model="", at="")
+    for name, place in STORES.items():
+        env = {"PGPASSWORD": "{key}"} if name == "in a variable" else NO_KEY
+        yield Case(f"store: {name}", ["--store", place], env, key=HARD if "encoded" in name else KEY, fails=True)
+    built = ["validate", "--pairs", "pairs.csv", "--agree", "judge=fake/random", "--store", STORES["password"]]
+    yield Case("store: agreement validate", built, NO_KEY, verb="agreement", suite=[], model="", at="", fails=True)
     train = ["--tasks", "rte", "--base", AT_USER, "--out", "t"]
     yield Case("train", train, NO_KEY, verb="train", suite=[], model="", at="", fails=True)
     yield Case("a word there is not", ["x"], NO_KEY, verb="{key}", suite=[], model="", at="", fails=True)

@@ -279,6 +279,11 @@ def learn_address(text: str) -> None:
         user, password = url.username, url.password
     except ValueError:
         return
+    if url.scheme in ("postgresql", "postgres"):
+        from unwaver.store_address import learn_password
+
+        learn_password(text)
+        return
     if password:
         remember(unquote(password), LEAST_NAMED)
         remember(password, LEAST_NAMED)

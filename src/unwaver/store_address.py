@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -16,9 +16,7 @@ from unwaver.errors import UsageError
 from unwaver.secrets import LEAST_NAMED, remember
 
 EXAMPLE = "postgresql://HOST/DATABASE"
-ENCODED = (
-    "write / ? # and @ in a password as %2F %3F %23 %40; better: leave it out, and set PGPASSWORD or use ~/.pgpass"
-)
+ENCODED = "write / ? # and @ in a password as %2F %3F %23 %40, or leave it out and set PGPASSWORD or use ~/.pgpass"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # of one letter it is a drive
 _SECRET = ("password", "sslpassword")  # parameters of libpq
 _apart: dict[str, dict[str, str]] = {}
@@ -51,9 +49,24 @@ def kept_apart(address: str) -> str:
         sys.argv[:] = [argument.replace(address, plain) for argument in sys.argv]
     if found:
         _apart[plain] = found
-        for secret in (password, *found.values()):
-            remember(secret, LEAST_NAMED)
+        _remember([password, *found.values()], plain)
     return plain
+
+
+def learn_password(address: str) -> None:
+    """Mask it from now on, whatever is wrong with the address."""
+    try:
+        kept_apart(address)
+    except UsageError:
+        user = address.partition("://")[2].rpartition("@")[0]
+        _remember([user.partition(":")[2]], "")
+
+
+def _remember(secrets: Iterable[str], plain: str) -> None:
+    """All but those that are also the name of the role, the host …: the address could not be read any more."""
+    for secret in secrets:
+        if secret not in plain:
+            remember(secret, LEAST_NAMED)
 
 
 def password_of(address: str) -> Mapping[str, str]:
@@ -65,7 +78,9 @@ def _parted(place: str) -> tuple[str, str, str]:
     """User with password, "@", and host with database. A password may hold "@": the last one ends it."""
     before, slash, after = place.partition("/")
     if "@" in after and ":" in before:  # me:p/w@host: libpq would take "p" for a port, and say so
-        raise UsageError("the address of --store has a password that is not encoded", hint=ENCODED)
+        raise UsageError(
+            "the password in the --store address has special characters that are not percent-encoded", hint=ENCODED
+        )
     user, at, host = before.rpartition("@")
     return user, at, host + slash + after
 
@@ -73,6 +88,8 @@ def _parted(place: str) -> tuple[str, str, str]:
 def _unknown(address: str) -> UsageError:
     scheme = address.partition(":")[0]
     if scheme in ("postgresql", "postgres"):  # a Path has lost a slash
-        return UsageError("the address of the store lacks a slash", hint=f"give it as text: {EXAMPLE}")
-    hint = f"give a file such as all.sqlite, or {EXAMPLE}"
-    return UsageError(f"a store cannot be at an address of the kind {scheme}:", hint=hint)
+        return UsageError(
+            "the --store address has only one slash after postgresql:", hint=f"pass it as a string: {EXAMPLE}"
+        )
+    hint = f"use a file such as all.sqlite, or {EXAMPLE}"
+    return UsageError(f"--store does not support {scheme}: addresses", hint=hint)

@@ -15,12 +15,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NoReturn
 
 import psycopg
 
-from unwaver.answers import store
+from unwaver.answers import beside_table, dialect_table, shared_tables, store
 from unwaver.answers.postgres_errors import explain, is_final, is_passing, is_starting
 from unwaver.answers.postgres_session import SCHEMA, Session
 from unwaver.answers.store import VERSION, Result, Store
@@ -29,8 +29,16 @@ from unwaver.errors import StoreError
 from unwaver.files import shown
 
 CHUNK = 5_000  # keys in one query
+SCHEMAS = (
+    *(statement for statement in store.SCHEMA.split(";\n") if statement.strip()),
+    beside_table.SCHEMA,
+    dialect_table.SCHEMA,
+    shared_tables.WORKERS,
+    shared_tables.CLAIMS,
+    shared_tables.SPENDING,
+    "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+)
 TABLES = ("answers", "failures", "asked", "beside", "dialects", "workers", "claims", "spending", "meta")
-META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 # what is no table, and what changes rows on their way
 ODD = f"""
 SELECT CASE relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'view' WHEN 'f' THEN 'foreign table' ELSE 'relation' END,
@@ -58,7 +66,11 @@ class PostgresStore(Store):
         with self._explained():
             again = since is not None  # another connection of a store that has reached its server
             self._session = self._connected(time.monotonic() + BUSY_SECONDS, again)
-            self.is_made = again or self._made()
+            try:
+                self.is_made = again or self._made()
+            except BaseException:
+                self._session.close()
+                raise
 
     def _made(self) -> bool:
         if not self._session.has("meta"):
@@ -73,11 +85,10 @@ class PostgresStore(Store):
             return
         if foreign := [table for table in TABLES if db.has(table)]:
             self._explain(TypeError(f"the schema {SCHEMA} has a table {foreign[0]} of other origin"))
-        if not db.execute("SELECT 1 WHERE to_regnamespace(?) IS NOT NULL", [SCHEMA]):
+        if not db.execute("SELECT 1 FROM pg_namespace WHERE nspname = ?", [SCHEMA]):
             db.execute(f"CREATE SCHEMA {SCHEMA}")
-        for statement in (*store.SCHEMA.split(";\n"), META):
-            if statement.strip():
-                db.execute(statement)
+        for statement in SCHEMAS:  # all of them now: rights are given on tables that are there
+            db.execute(statement)
         db.execute("INSERT INTO meta VALUES ('version', ?)", [str(VERSION)])
 
     def _check_version(self) -> None:
@@ -144,10 +155,12 @@ class PostgresStore(Store):
     def _transaction(self, alone: bool) -> Iterator[Session]:
         session = self._session
         try:
-            session.begin(alone)
-            self._inside = True
-            yield session
-            session.commit()
+            # the server has all of a batch at once: others who want to be alone wait for no slow client
+            with nullcontext() if alone else session.together():
+                session.begin(alone)
+                self._inside = True
+                yield session
+                session.commit()
         except BaseException:
             session.rollback()
             raise

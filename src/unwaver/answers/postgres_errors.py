@@ -14,33 +14,33 @@ import psycopg
 from unwaver.answers.store_errors import BUSY_SECONDS
 from unwaver.errors import StoreError, StoreFull
 
-AGAIN = "run the same command again to continue: what was answered is not asked again"
-PASSWORD = "set PGPASSWORD, or use ~/.pgpass or a service file; see docs/scale.md"
+AGAIN = "run the same command again to continue: unwaver asks only what is missing"
+PASSWORD = "set PGPASSWORD, or put HOST:PORT:DATABASE:ROLE:PASSWORD into ~/.pgpass"
+MAKE = "to create the tables, it needs GRANT CREATE ON DATABASE name TO role"
+RIGHTS = (
+    "it needs GRANT USAGE ON SCHEMA unwaver TO role; "
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA unwaver TO role"
+)
 
 # of a server that was reached and will take connections soon
 _STARTING = re.compile(r"starting up|shutting down|recovery mode|too many clients|connection slots|not yet accept")
 _SOON = ("57P03", "53300")
-_PASSING = (
-    "40001",
-    "40P01",
-    "23505",
-    "42P07",
-    "42P06",
-    "42710",
-)  # two made the same at once, or waited for another
+# two made the same at once, or waited for one another
+_PASSING = ("40001", "40P01", "23505", "42P07", "42P06", "42710")
 # words of a refusal -> what it is, what to do
 _REFUSED = [
     (r"password|SCRAM|authentication|pg_hba", "the server refuses the connection", PASSWORD),
     (r'role ".*" does not exist|not permitted to log in', "the server refuses the connection",
      "give a role that may log in: postgresql://ROLE@HOST/DATABASE"),
-    (r'database ".*" does not exist', "there is no such database",
+    (r'database ".*" does not exist', "the database does not exist",
      "create it (createdb -h HOST DATABASE), or correct the address"),
-    (r"permission denied for database", "the role has no right to connect",
-     "ask the owner: GRANT CONNECT, CREATE ON DATABASE name TO role"),
-    (r"SSL|certificate|sslmode", "no secure connection", "check sslmode, sslrootcert and the certificate"),
-    (r"resolve|translate host name|Name or service", "the host is not known", "check the name of the host"),
+    (r"permission denied for database", "the role may not connect",
+     "ask for GRANT CONNECT, CREATE ON DATABASE name TO role"),
+    (r"certificate|(support|require)s? SSL|sslmode", "the encrypted connection failed",
+     "check sslmode, sslrootcert and the certificate"),
+    (r"resolve|translate host name|Name or service", "unknown host", "check host and port"),
     (r"refused|No such file|timeout|timed out|unreachable|no route",
-     "the server cannot be reached", "check host and port, and whether the server runs"),
+     "the server cannot be reached", "check host and port, and that the server is running"),
 ]  # fmt: skip
 _FINAL = _REFUSED[:5]
 
@@ -77,24 +77,19 @@ def explain(error: Exception, address: str) -> NoReturn:
 def _in_words(error: Exception, state: str, said: str) -> tuple[str, str]:
     if state == "25006":
         hint = "give the address of the primary, or add ?target_session_attrs=read-write"
-        return "the server takes no writes", hint
+        return "the server is read-only", hint
     if state == "42501":
-        hint = "ask the owner: GRANT CREATE ON DATABASE name TO role; later, rights on the schema unwaver"
-        return "the role lacks a right", hint
+        return "the role has no permission", MAKE if "for database" in said else RIGHTS
     if state == "55P03":
         return f"another process has held the answer store for {BUSY_SECONDS:.0f} s", "try again later"
     if state == "57014":
-        return "the server has ended a query", "raise statement_timeout of the role"
+        return "the server cancelled a query", "increase statement_timeout for this role"
     if isinstance(error, psycopg.ProgrammingError) and not state:
-        return "the address of the store is wrong", "postgresql://ROLE@HOST:PORT/DATABASE?sslmode=require"
+        return "the address of the store is not valid", "postgresql://ROLE@HOST:PORT/DATABASE?sslmode=require"
     if isinstance(error, psycopg.OperationalError):
         for words, what, hint in _REFUSED:
             if re.search(words, said) and not is_starting(error):
                 return what, hint
-        return f"the server was away for {BUSY_SECONDS:.0f} s" if _was_there(said) else "no connection", AGAIN
-    hint = "use another database, or move the schema unwaver away; what it held will be asked again"
+        return "the connection to the server failed", AGAIN
+    hint = "use another database, or rename the schema unwaver; unwaver then asks everything again"
     return "the answer store is damaged, or it is not an answer store", hint
-
-
-def _was_there(said: str) -> bool:
-    return "connection failed" not in said

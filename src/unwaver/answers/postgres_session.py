@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from typing import Any
 
@@ -22,10 +22,14 @@ try:
     from psycopg.conninfo import conninfo_to_dict
 except ImportError as e:
     _hint = "pip install 'unwaver[postgres]'"
-    raise StoreError("psycopg is not installed, which a store in PostgreSQL needs", hint=_hint) from e
+    raise StoreError("a store in PostgreSQL needs psycopg, which is not installed", hint=_hint) from e
 
 SCHEMA = "unwaver"
 OLDEST = 12  # version of the server
+# by the tables of the server: its functions may answer from a cache, and not see what another has just made
+HAS = f"""
+SELECT 1 FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = '{SCHEMA}' AND relname = ?
+"""
 LOCK = 0x756E7776, 1  # what transactions of unwaver lock in a database: nobody else locks the same
 MARK = "\ufdd0"  # a noncharacter of Unicode
 IDLE_SECONDS = 60  # what a client may let others wait in the middle of a transaction
@@ -44,6 +48,7 @@ SET tcp_user_timeout TO '30s';
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
 """
 _MADE = re.compile(r"\s*CREATE TABLE IF NOT EXISTS (\w+)")
+_READS = re.compile(r"\s*(SELECT|SHOW)\b")
 _DELETED = re.compile(r"DELETE FROM \w+ WHERE \w+ = \?")
 _GONE = ("57P01", "57P02", "57P03", "57P05", "25P03", "08")  # sqlstates: the server has closed the connection
 
@@ -72,8 +77,8 @@ class Session:
         server = self._connection.info
         encoding = server.parameter_status("server_encoding")
         if server.server_version < OLDEST * 10_000 or server.parameter_status("crdb_version"):
-            hint = "use another server, or a file"
-            raise StoreError(f"the store needs PostgreSQL {OLDEST} or newer", file=address, hint=hint)
+            hint = "use a newer PostgreSQL server, or a file"
+            raise StoreError(f"this server is not PostgreSQL {OLDEST} or newer", file=address, hint=hint)
         if encoding != "UTF8":
             hint = "CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0"
             raise StoreError(f"the database has the encoding {encoding}, expected UTF8", file=address, hint=hint)
@@ -88,7 +93,9 @@ class Session:
         if made and self.has(made[1]):  # to say it again needs the right to make tables
             return []
         cursor = self._connection.execute(translated(statement), [encoded(value) for value in values] or None)
-        return [tuple(map(decoded, row)) for row in cursor] if cursor.description else []
+        if not _READS.match(statement):  # to ask for the rows would wait for the server
+            return []
+        return [tuple(map(decoded, row)) for row in cursor]
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """In one order for all processes, so that two of them do not wait for one another."""
@@ -100,16 +107,19 @@ class Session:
                 cursor.executemany(translated(statement), sent)
 
     def has(self, table: str) -> bool:
-        if table not in self._tables and self.execute(
-            "SELECT 1 WHERE to_regclass(?) IS NOT NULL", [f"{SCHEMA}.{table}"]
-        ):
+        if table not in self._tables and self.execute(HAS, [table]):
             self._tables.add(table)
         return table in self._tables
 
+    def together(self) -> AbstractContextManager[Any]:
+        """What is sent from now on does not wait for what was sent before, until rows are read."""
+        return self._connection.pipeline() if psycopg.capabilities.has_pipeline() else nullcontext()
+
     def begin(self, alone: bool) -> None:
         """With others who need not be alone, or when all others are done."""
+        self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         lock = "pg_advisory_xact_lock" if alone else "pg_advisory_xact_lock_shared"
-        self._connection.execute(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT {lock}({LOCK[0]}, {LOCK[1]})")
+        self._connection.execute(f"SELECT {lock}({LOCK[0]}, {LOCK[1]})")
 
     def commit(self) -> None:
         self._connection.execute("COMMIT")

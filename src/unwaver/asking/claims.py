@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from unwaver.answers.shared_tables import CLAIMS
 from unwaver.answers.store import Store
 from unwaver.asking.worker import Worker
 from unwaver.console import Progress, silent
@@ -19,7 +20,6 @@ from unwaver.errors import StoreError
 from unwaver.models.parts import Parts
 from unwaver.types import Model
 
-SCHEMA = "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, worker TEXT NOT NULL) WITHOUT ROWID"
 CLAIM = "INSERT INTO claims VALUES (?,?) ON CONFLICT (key) DO UPDATE SET worker = excluded.worker"
 MOST = 4096  # requests that are claimed at once
 SECONDS = 10.0  # what a claim should take to be answered
@@ -124,7 +124,7 @@ class Claims:
 @contextmanager
 def claiming(store: Store, say: Callable[[str], None] = silent) -> Iterator[Claims]:
     """Take part in the work on a shared store."""
-    store.atomically(lambda db: db.execute(SCHEMA))
+    store.atomically(lambda db: db.execute(CLAIMS))
     worker = Worker(store)
     try:
         store.has_claims = True

@@ -9,14 +9,10 @@ from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import Any, TypeVar
 
+from unwaver.answers.shared_tables import SPENDING
 from unwaver.answers.store import Store
 from unwaver.asking.worker import Worker, began, process
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS spending (
-    worker TEXT PRIMARY KEY, process TEXT NOT NULL, spent REAL NOT NULL, reserved REAL NOT NULL, at REAL NOT NULL
-) WITHOUT ROWID
-"""
 ROW = """
 INSERT INTO spending VALUES (?,?,?,?,?) ON CONFLICT (worker)
 DO UPDATE SET spent = excluded.spent, reserved = excluded.reserved, at = excluded.at
@@ -81,7 +77,7 @@ class Ledger:
         store.atomically(self._enter)
 
     def _enter(self, db: Any) -> None:
-        db.execute(SCHEMA)
+        db.execute(SPENDING)
         rows = list(db.execute("SELECT worker, process, at FROM spending"))
         living = self._living(worker for worker, _, _ in rows)
         # an earlier run of this same process is none that runs beside it

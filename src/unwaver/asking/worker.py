@@ -17,17 +17,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from unwaver.answers.shared_tables import WORKERS
 from unwaver.answers.store import Store
 from unwaver.errors import StoreError
 
 EXPIRY = 60.0  # seconds
 _IMPORTED = time.time()
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS workers (
-    id TEXT PRIMARY KEY, machine TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
-    seen REAL NOT NULL
-) WITHOUT ROWID
-"""
 ROW = "INSERT INTO workers VALUES (?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET seen = excluded.seen"
 
 WorkerRow = tuple[str, str, str, int, str, float]
@@ -44,7 +39,7 @@ class Worker:
         self._thread.start()
 
     def _enter(self, db: Any) -> None:
-        db.execute(SCHEMA)
+        db.execute(WORKERS)
         everyone = {id for (id,) in db.execute("SELECT id FROM workers")}
         db.executemany("DELETE FROM workers WHERE id = ?", [(id,) for id in everyone - self.living(everyone)])
         db.execute(ROW, (*self._row, self._store.clock()[0]))
