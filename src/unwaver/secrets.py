@@ -42,21 +42,8 @@ _ALWAYS = {
 }  # fmt: skip
 _LAST = {"key", "token", "signature", "sig", "pass"}  # as the last word of a name: api_key, but not max_tokens
 _OTHER = {
-    "metric",
-    "sort",
-    "eos",
-    "bos",
-    "pad",
-    "unk",
-    "sep",
-    "cls",
-    "mask",
-    "stop",
-    "cache",
-    "special",
-    "end",
-    "start",
-}
+    "metric", "sort", "eos", "bos", "pad", "unk", "sep", "cls", "mask", "stop", "cache", "special", "end", "start",
+}  # fmt: skip
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # keys as services make them; of the first sort only with a part that no word is: sk-bert-base-v1 is a model
 _KEY = re.compile(

@@ -292,10 +292,15 @@ def test_one_that_stays_away_is_said(server: Any, url: str, store: Store, monkey
     try:
         with pytest.raises(StoreError, match="cannot be reached"):
             store.put([("b", Answer(text="after"))])
+        monkeypatch.setattr(postgres, "BUSY_SECONDS", 1e9)  # nor is it waited for again
+        with pytest.raises(StoreError, match="cannot be reached"):
+            store.put([("b", Answer(text="after"))])
         with pytest.raises(StoreError, match="cannot be reached"):
             open_store(url)
     finally:
         server.start()
+    store.put([("b", Answer(text="it is back"))])
+    assert store.answered("b") == {"b"}
 
 
 # --- several processes ---------------------------------------------------------------------------------------------

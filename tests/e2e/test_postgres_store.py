@@ -61,7 +61,7 @@ def test_what_one_asked_another_does_not_ask(unwaver: Any, tmp_path: Path, url: 
             assert db.execute("SELECT count(*) FROM answers").fetchone() == (66,)
             assert db.execute("SELECT count(*) FROM asked").fetchone() == (66,)
     planned = unwaver(*RUN, "--store", url, "--out", "d", "--dry-run", env=ENV)
-    assert json.loads(planned.stdout)["models"][0]["answered"] == 66, planned.stdout
+    assert json.loads(planned.stdout)["dry_run"][0]["already_answered"] == 66, planned.stdout
 
 
 def everything(folder: Path) -> Iterator[tuple[str, bytes]]:

@@ -25,6 +25,7 @@ from unwaver.answers.postgres_errors import explain, is_final, is_passing, is_st
 from unwaver.answers.postgres_session import SCHEMA, Session
 from unwaver.answers.store import VERSION, Result, Store
 from unwaver.answers.store_errors import BUSY_SECONDS
+from unwaver.console import silent
 from unwaver.errors import StoreError
 from unwaver.files import shown
 
@@ -60,8 +61,9 @@ class PostgresStore(Store):
 
     def __init__(self, address: str, *, read_only: bool = False, since: float | None = None):
         self.address, self._read_only = address, read_only
-        self.has_claims = False
+        self.has_claims, self.say = False, silent
         self._inside = False  # of a transaction
+        self._is_away = False  # the server was waited for in vain: what is left to do does not wait again
         self._since = since or 0.0  # when this process could write again after it had lost the server
         with self._explained():
             again = since is not None  # another connection of a store that has reached its server
@@ -177,27 +179,37 @@ class PostgresStore(Store):
         end: float | None = None
         while True:
             try:
-                return step()
+                result = step()
+                self._is_away = False
+                return result
             except psycopg.Error as e:
                 lost = self._session.is_lost(e)
-                end = end or time.monotonic() + BUSY_SECONDS
-                if not (lost or is_passing(e)) or time.monotonic() > end:
+                if not (lost or is_passing(e)) or (end and time.monotonic() > end):
                     raise
+                end = end or time.monotonic() + (0.0 if self._is_away else BUSY_SECONDS)
             time.sleep(random.uniform(0.001, 0.05))
             if lost:
-                self._session.close()
-                self._session = self._connected(end, again=True)
-                self._since = self._session.execute(CLOCK)[0][0]
+                self._find_again(end)
+
+    def _find_again(self, end: float) -> None:
+        self._session.close()
+        self._is_away = True
+        self._session = self._connected(end, again=True)
+        self._since = self._session.execute(CLOCK)[0][0]
 
     def _connected(self, end: float, again: bool) -> Session:
         """A new connection. Where there was one before, the server is waited for; else only while it starts."""
-        pause = 0.05
+        pause, told = 0.05, False
         while True:
             try:
                 return Session(self.address, self._read_only)
             except psycopg.Error as e:
-                if is_final(e) or not (again or is_starting(e)) or time.monotonic() > end:
+                left = end - time.monotonic()
+                if is_final(e) or not (again or is_starting(e)) or left < 0:
                     raise
+            if pause > 1.0 and not told:
+                told = True
+                self.say(f"the answer store cannot be reached: unwaver tries for another {left:.0f} s")
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, 2.0)
 

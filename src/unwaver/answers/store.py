@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from unwaver.answers.store_errors import BUSY_SECONDS, explain
+from unwaver.console import silent
 from unwaver.errors import StoreError
 from unwaver.files import shown
 from unwaver.secrets import masked, masked_echo
@@ -56,6 +57,7 @@ class Store:
     def __init__(self, path: Path, *, read_only: bool = False, any_thread: bool = False):
         self.path, self._read_only = path, read_only
         self.has_claims = False  # several processes ask at once: see unwaver.asking.claims
+        self.say: Callable[[str], None] = silent  # hears what the store waits for
         with self._explained():
             if read_only:
                 self._db = sqlite3.connect(_read_only(path), uri=True, timeout=BUSY_SECONDS)

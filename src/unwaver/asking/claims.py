@@ -59,7 +59,7 @@ class Claims:
     def release(self) -> None:
         """Give up what was claimed and not asked."""
         with suppress(StoreError):  # a full disk: the claims end with the process
-            self.store.run("DELETE FROM claims WHERE worker = ?", self.worker.id)
+            self.store.atomically(lambda db: db.execute("DELETE FROM claims WHERE worker = ?", (self.worker.id,)))
 
     def _fair(self, queue: Sequence[Sequence[str]], size: int, model: Model) -> int:
         """Towards the end smaller parts, so that no process is left with most of what remains."""
@@ -127,7 +127,7 @@ def claiming(store: Store, say: Callable[[str], None] = silent) -> Iterator[Clai
     store.atomically(lambda db: db.execute(CLAIMS))
     worker = Worker(store)
     try:
-        store.has_claims = True
+        store.has_claims, store.say = True, say
         claims = Claims(store, worker, say)
         yield claims
         claims.release()

@@ -63,7 +63,7 @@ class Worker:
     def close(self) -> None:
         self._end.set()
         self._thread.join(timeout=1)
-        self._store.run("DELETE FROM workers WHERE id = ?", self.id)
+        self._store.atomically(lambda db: db.execute("DELETE FROM workers WHERE id = ?", (self.id,)))
 
     def _rows(self, ids: Iterable[str], store: Store) -> list[WorkerRow]:
         return store.select("SELECT id, machine, host, pid, started, seen FROM workers WHERE id IN", ids)
