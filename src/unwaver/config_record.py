@@ -33,7 +33,8 @@ def config_from(record: Mapping[str, Any], file: Path) -> Config:
             raise DataError(f'"{name}": found {value!r}, expected {expected}', file=file, hint=hint)
     _learn_again(record, given)
     try:
-        return Config(**as_options(without_credentials(given)))
+        # the role of a store belongs to its address; its password is taken away by Config
+        return Config(**as_options({**without_credentials(given), "store": given.get("store")}))
     except UsageError as e:
         raise DataError(e.message, file=file, hint=e.hint) from None
 

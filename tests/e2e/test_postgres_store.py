@@ -132,15 +132,17 @@ def test_several_processes_and_other_verbs(unwaver: Any, tmp_path: Path, url: st
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("verb", "address", "told"),
     [
-        ("postgresql://127.0.0.1:1/x", "cannot be reached"),
-        ("postgresql://nowhere.invalid/x", "unknown host"),
-        ("mysql://me:pw@127.0.0.1/x", "does not support mysql"),
-        ("postgresql://me:p/w@127.0.0.1/x", "not percent-encoded"),
+        ("run", "postgresql://nowhere.invalid/x", "unknown host"),
+        ("run", "mysql://me:pw@127.0.0.1/x", "does not support mysql"),
+        ("analyse", "postgresql://me:p/w@127.0.0.1/x", "not percent-encoded"),
+        *(
+            (verb, "postgresql://127.0.0.1:1/x", "cannot be reached")
+            for verb in ("run", "build", "analyse", "dry")
+        ),
     ],
 )
-@pytest.mark.parametrize("verb", ["run", "build", "analyse", "dry"])
 def test_errors_have_three_parts(unwaver: Any, tmp_path: Path, address: str, told: str, verb: str) -> None:
     (tmp_path / "s.csv").write_text("text\nIt is good.\nIt is bad.\n")
     calls: dict[str, tuple[str, ...]] = {

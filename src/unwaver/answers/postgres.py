@@ -94,7 +94,7 @@ class PostgresStore(Store):
         db.execute("INSERT INTO meta VALUES ('version', ?)", [str(VERSION)])
 
     def _check_version(self) -> None:
-        found = self.rows("SELECT value FROM meta WHERE name = 'version'")
+        found = self.rows(f"SELECT value FROM {SCHEMA}.meta WHERE name = 'version'")
         if found != [(str(VERSION),)]:
             version = shown(found[0][0]) if found else "none"
             raise StoreError(
