@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -86,7 +86,8 @@ class Session:
     def is_lost(self, error: BaseException) -> bool:
         """Whether the connection is gone; what was sent last may have been done or not."""
         state = getattr(error, "sqlstate", None) or ""
-        return self._connection.closed or state.startswith(_GONE)
+        broken = isinstance(error, psycopg.OperationalError) and not state  # not the server's word: libpq's
+        return self._connection.closed or broken or state.startswith(_GONE)
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         made = _MADE.match(statement)
@@ -126,8 +127,10 @@ class Session:
 
     def rollback(self) -> None:
         self._tables.clear()
-        with suppress(psycopg.Error):  # gone: then the server does it
+        try:
             self._connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._connection.close()  # then the server does it
 
     def close(self) -> None:
         self._connection.close()
