@@ -138,8 +138,21 @@ def _card_page(
         problem=problem,
         can_skip=True,
         job=desk.job,
+        questions=_questions(desk.job),
         **progress,
     )
+
+
+_QUESTIONS = {
+    "meaning": "Does the variant keep the meaning?",
+    "label": "Is the right answer still the same?",
+    "grammar": "Is the variant grammatical?",
+}
+
+
+def _questions(job: Job) -> dict[str, str]:
+    """How each criterion is asked about: {"meaning": "Does the variant keep the meaning?"}."""
+    return {name: _QUESTIONS.get(name, f"Does the variant keep the {name}?") for name in job.criteria}
 
 
 def as_shown(job: Job, card: Card, rater: int) -> dict[str, Any]:
@@ -160,7 +173,10 @@ def _as_sent(job: Job, form: Mapping[str, list[str]]) -> dict[str, Any]:
         names = enumerate(job.criteria)
         found["criteria"] = {name: form.get(f"criterion-{n}", [""])[0] for n, name in names}
     if job.kind == "write":
-        found["texts"] = [text[:10_000] for text in form.get("texts", ())][: job.most]
+        texts = [text[:10_000] for text in form.get("texts", ())][: job.most]
+        while texts and not texts[-1].strip():  # boxes that were not opened
+            texts.pop()
+        found["texts"] = texts
     return found
 
 
@@ -275,4 +291,5 @@ def _practice_page(
         problem=problem,
         can_skip=False,
         job=job,
+        questions=_questions(job),
     )
