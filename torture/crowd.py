@@ -41,6 +41,7 @@ class Person(threading.Thread):
     def enter(self) -> None:
         self._client.enter()
         self._page = self._client.request("GET", "/")[1]
+        self._client.hang_up()  # the server ends connections that are idle while the others come in
 
     def run(self) -> None:
         turn = self._start

@@ -356,3 +356,31 @@ def test_a_card_that_joins_a_group_later_is_asked(database: Database) -> None:
     assert work(database, what, one) == ["0.0"]
     cards(database, 1, places=2)
     assert work(database, what, one, now=5) == ["0.1"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("tsadrf")), min_size=1, max_size=60))
+def test_how_many_have_a_unit_is_always_known(steps: list[tuple[int, str]]) -> None:
+    """The file counts them itself; taken, saved, set aside and back, given back, deleted, expired."""
+    database = Database(Path(":memory:"))
+    what = job(raters=2, claim_minutes=1)
+    cards(database, 5)
+    raters = people(database, 4)
+    for n, (who, step) in enumerate(steps):
+        if database.rater(raters[who]) is None:
+            continue
+        if step in "ts":
+            card = next_card(database, what, raters[who], 20.0 * n)
+            if card is not None and step == "s":
+                save(database, what, raters[who], card, PAGE, times=0, seconds=None, now=20.0 * n)
+        elif step in "ad":
+            database.set_aside(raters[who], step == "a")
+        elif step == "r":
+            release(database, raters[who])
+        else:
+            database.forget(raters[who])
+        counted = (
+            "SELECT count(*) FROM claims JOIN raters ON raters.id = rater WHERE unit = units.id AND NOT aside"
+        )
+        assert not database.rows(f"SELECT 1 FROM units WHERE taken != ({counted})")
+    database.close()

@@ -17,6 +17,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
 from unwaver.people.job import Job
@@ -25,16 +26,10 @@ from unwaver.people.store import Card, Database, Reply, reply_of
 BATCH = 20  # groups that a person takes at once with `answer`, and the rest with them where it is smaller
 DONE = 1e18  # the time of a claim whose cards are all answered: it does not end
 
-# who holds a unit or has done it; people who were set aside do not count
-_TAKEN = """
-    SELECT count(*) FROM claims JOIN raters ON raters.id = claims.rater
-    WHERE claims.unit = units.id AND NOT raters.aside
-"""
 # what somebody may get at all: no known answers, nothing withdrawn, no text of their own, here or in another job
 _MAY_GET = """
-    NOT is_check AND NOT withdrawn AND author IS NOT :rater AND NOT EXISTS (
-        SELECT 1 FROM authors JOIN raters ON raters.id = :rater
-        WHERE authors.unit = units.id AND authors.name = identity(raters.name)
+    NOT is_check AND NOT withdrawn AND author IS NOT :rater AND units.id NOT IN (
+        SELECT unit FROM authors WHERE name = (SELECT identity(raters.name) FROM raters WHERE id = :rater)
     )
 """
 _HELD = f"""
@@ -110,7 +105,7 @@ def save(
 def left(database: Database, job: Job, rater: int) -> int:
     """How many cards this person may still get, as things stand; those with a known answer are among them, so that
     no number tells them from the others."""
-    free = f"SELECT id FROM units WHERE {_MAY_GET} AND ({_TAKEN}) < :most"
+    free = f"SELECT id FROM units WHERE {_MAY_GET} AND taken < :most"
     query = f"""
         SELECT count(*) FROM cards WHERE known IS NULL AND (
             unit IN (
@@ -181,7 +176,7 @@ def _holds(db: sqlite3.Connection, unit: str, rater: int) -> bool:
 
 
 def _is_free(db: sqlite3.Connection, job: Job, unit: str) -> bool:
-    row = db.execute(f"SELECT is_check, ({_TAKEN}) AS taken FROM units WHERE id = ?", (unit,)).fetchone()
+    row = db.execute("SELECT is_check, taken FROM units WHERE id = ?", (unit,)).fetchone()
     return row is not None and bool(row["is_check"] or row["taken"] < job.raters)
 
 
@@ -245,14 +240,16 @@ def _free_units(db: sqlite3.Connection, job: Job, rater: int) -> list[str]:
         for table in ("replies", "drafts")
     )
     query = f"""
-        SELECT id, ({_TAKEN}) AS taken, id IN ({begun}) AS begun FROM units
+        SELECT id, taken, id IN ({begun}) AS begun FROM units
         WHERE {_MAY_GET} AND taken < :most
-        AND id NOT IN (SELECT unit FROM claims WHERE rater = :rater)
+        AND id NOT IN (SELECT unit FROM claims WHERE rater = :rater) ORDER BY begun DESC, taken DESC
     """
-    found = list(db.execute(query, {"rater": rater, "most": job.raters}))
-    if job.kind != "answer":  # one of the best; the others need not be drawn
-        best = max(((row["begun"], row["taken"]) for row in found), default=None)
-        found = [row for row in found if (row["begun"], row["taken"]) == best]
+    rows = db.execute(query, {"rater": rater, "most": job.raters})
+    if job.kind == "answer":
+        found = list(rows)
+    else:  # one of the best is enough: the others need not be drawn, nor read
+        _, best = next(groupby(rows, key=lambda row: (row["begun"], row["taken"])), (None, iter(())))
+        found = list(best)
     found.sort(key=lambda row: (-row["begun"], -row["taken"], drawn(job.seed, rater, row["id"])))
     most = 1 if job.kind != "answer" else len(found) if len(found) < 2 * BATCH else BATCH
     return [row["id"] for row in found[:most]]

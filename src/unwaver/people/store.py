@@ -35,8 +35,10 @@ CREATE TABLE raters (
     owner INTEGER NOT NULL, aside INTEGER NOT NULL DEFAULT 0, practised INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE units (
-    id TEXT PRIMARY KEY, author INTEGER, is_check INTEGER NOT NULL, withdrawn INTEGER NOT NULL DEFAULT 0
+    id TEXT PRIMARY KEY, author INTEGER, is_check INTEGER NOT NULL, withdrawn INTEGER NOT NULL DEFAULT 0,
+    taken INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
+CREATE INDEX units_taken ON units (is_check, taken);
 CREATE TABLE authors (
     unit TEXT NOT NULL REFERENCES units (id), name TEXT NOT NULL, PRIMARY KEY (unit, name)
 ) WITHOUT ROWID;
@@ -51,6 +53,13 @@ CREATE TABLE claims (
 ) WITHOUT ROWID;
 CREATE INDEX claims_of_unit ON claims (unit);
 CREATE INDEX claims_that_end ON claims (until);
+CREATE TRIGGER claim_made AFTER INSERT ON claims WHEN (SELECT NOT aside FROM raters WHERE id = NEW.rater)
+BEGIN UPDATE units SET taken = taken + 1 WHERE id = NEW.unit; END;
+CREATE TRIGGER claim_ended AFTER DELETE ON claims WHEN (SELECT NOT aside FROM raters WHERE id = OLD.rater)
+BEGIN UPDATE units SET taken = taken - 1 WHERE id = OLD.unit; END;
+CREATE TRIGGER set_aside AFTER UPDATE OF aside ON raters WHEN OLD.aside != NEW.aside
+BEGIN UPDATE units SET taken = taken + OLD.aside - NEW.aside WHERE id IN (
+SELECT unit FROM claims WHERE rater = NEW.id); END;
 CREATE TABLE replies (
     card TEXT NOT NULL REFERENCES cards (id), rater INTEGER NOT NULL REFERENCES raters (id), value TEXT NOT NULL,
     number INTEGER NOT NULL, seconds REAL, saved REAL NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (rater, card)
