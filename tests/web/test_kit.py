@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import stat
 from collections.abc import Iterator
 from hashlib import sha256
@@ -180,6 +181,7 @@ def test_a_port_that_is_taken() -> None:
     with pytest.raises(UsageError, match="cannot be used") as e:
         bound("127.0.0.1", port)
     assert "leave --port out" in str(e.value.hint)
+    assert first.proto == socket.IPPROTO_TCP  # asyncio asks for this before it sends at once
     second = bound("127.0.0.1", None)
     assert second.getsockname()[1] != port
     first.close()

@@ -45,7 +45,8 @@ def bound(host: str, port: int | None, before: int | None = None) -> socket.sock
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     usual = [*([before] if before else []), *range(PORT, PORT + 20), 0]
     for tried in [port] if port is not None else usual:
-        found = socket.socket(family, socket.SOCK_STREAM)
+        # asyncio sends pages at once only on sockets that are said to be TCP; else each waits 40 ms for an ACK
+        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((host.strip("[]"), tried))
