@@ -631,3 +631,11 @@ def test_paths_are_no_addresses() -> None:
 
 def test_what_waits_for_a_lock_is_patient() -> None:
     assert f"lock_timeout TO '{store_errors.BUSY_SECONDS:.0f}s'" in postgres_session._SETTINGS
+
+
+def test_without_psycopg(monkeypatch: Any) -> None:
+    for name in [name for name in sys.modules if name.startswith("unwaver.answers.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    told = refused("postgresql://127.0.0.1:1/x", "needs psycopg")
+    assert "unwaver[postgres]" in str(told.hint)

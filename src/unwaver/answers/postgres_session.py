@@ -13,16 +13,12 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
 from unwaver.answers.store_errors import BUSY_SECONDS
 from unwaver.errors import StoreError
 from unwaver.store_address import password_of
-
-try:
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict
-except ImportError as e:
-    _hint = "pip install 'unwaver[postgres]'"
-    raise StoreError("a store in PostgreSQL needs psycopg, which is not installed", hint=_hint) from e
 
 SCHEMA = "unwaver"
 OLDEST = 12  # version of the server
