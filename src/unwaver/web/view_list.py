@@ -13,7 +13,7 @@ from unwaver.reports.standings import Standing
 from unwaver.web.view_runs import STATES, Run, Runs
 
 PER_PAGE = 50
-PATIENCE = 0.5  # seconds in which a page reads scores; the rest follows
+PATIENCE = 0.3  # seconds in which a page reads scores; the rest follows
 SORTS = ("date", "run", "model", "suite", "verdict", "consistency", "accuracy", "groups", "cost")
 BY_SCORES = ("verdict", "consistency", "accuracy", "groups")
 LONGEST = 200  # characters of what is searched for
