@@ -139,7 +139,7 @@ def test_every_page_can_be_used(width: int, colours: str, browser: Any, made: Pa
             tab.page.click("main >> text=csv")
         assert download.value.suggested_filename == "newly-broken.csv"
         tab.open("/leaderboard")
-        assert "fake/keyword" in tab.page.inner_text("main")
+        tab.page.get_by_text("fake/keyword").first.wait_for()
         tab.looks_right()
         tab.page.click("text=by relation")
         tab.looks_right()
