@@ -8,6 +8,7 @@ that a bad row at its end is known before any model is asked.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -152,27 +153,29 @@ def _column_hint(column: str, columns: Iterable[str], required: Sequence[str]) -
 
 
 def read_text(path: Path) -> str:
-    data = read_bytes(path)
+    return check_text(_utf8(read_bytes(path), path), path)
+
+
+def _utf8(data: bytes | bytearray, path: Path, first: int = 1) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
             f"not UTF-8: byte 0x{data[error.start]:02x} cannot be read as text",
             hint="save the file as UTF-8",
             file=path,
-            line=data.count(b"\n", 0, error.start) + 1,
+            line=data.count(b"\n", 0, error.start) + first,
         ) from None
-    return check_text(text, path)
 
 
-def check_text(text: str, path: Path) -> str:
-    """The text, which holds something, and no NUL character."""
+def check_text(text: str, path: Path, first: int = 1) -> str:
+    """The text, which holds something, and no NUL character; `first` is the number of its first line."""
     if "\0" in text:
         raise DataError(
             "found a NUL character, expected text",
             hint="save the file as UTF-8 without NUL characters (a UTF-16 file has them, or a damaged one)",
             file=path,
-            line=text.count("\n", 0, text.index("\0")) + 1,
+            line=text.count("\n", 0, text.index("\0")) + first,
         )
     if not text.strip():
         raise DataError("the file is empty", hint="expected a header and rows, or JSON objects", file=path)
@@ -278,8 +281,33 @@ def _wrong_width(cells: Sequence[str], columns: Sequence[str], delimiter: str, w
 # --- .jsonl and .json ---------------------------------------------------------------------------------------
 
 
-def _json_lines(text: str, path: Path) -> Iterator[tuple[int, Any]]:
-    for line, record in enumerate(text.split("\n"), 1):
+def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that hold something, with their numbers, one after the other: a large file is never in
+    memory as a whole, unless it is packed."""
+    packed = path.name.lower().endswith(".gz")
+    try:
+        with io.BytesIO(read_bytes(path)) if packed else path.open("rb") as file:
+            empty = True
+            for number, line in enumerate(file, 1):
+                line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                if line.strip():
+                    empty = False
+                    yield number, line
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", hint="check the path", file=path) from None
+    if empty:
+        check_text("", path)
+
+
+def json_row(line: bytes, where: Where) -> Row:
+    """The object on one line of a .jsonl file."""
+    path = Path(where.file)
+    text = check_text(_utf8(line, path, where.line), path, where.line)
+    return _json_rows(_json_lines(text.rstrip("\n"), path, where.line), text, path, ())[0]
+
+
+def _json_lines(text: str, path: Path, first: int = 1) -> Iterator[tuple[int, Any]]:
+    for line, record in enumerate(text.split("\n"), first):
         if record.strip():
             value, end = _decode(record, _skip(record, 0), line, path)
             _check_end(record, end, line, path)

@@ -16,6 +16,7 @@ has two: it counts (`cut_read`) if one label can be read from it whatever might 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, get_args
 
 from unwaver.types import Answer
@@ -58,6 +59,7 @@ _REFUSED = {
 _TOOL_CALL = {"tool_calls", "tool_call", "tool_use", "function_call"}
 
 
+@lru_cache(maxsize=1024)
 def word_of(finish: str) -> str:
     """ "MAX_TOKENS", "FinishReason.MAX_TOKENS", "max-tokens", "maxTokens" -> "max_tokens"."""
     last = finish.strip().rpartition(".")[2]

@@ -19,8 +19,8 @@ from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import consent
 from unwaver.engine.questions import frozen, settled
-from unwaver.engine.stored import read_groups_file
 from unwaver.errors import DataError, UsageError
+from unwaver.groups.from_lines import read_groups_file
 
 QUESTIONS = (
     "What is the capital of Australia?",

@@ -506,6 +506,19 @@ def test_a_run_writes_it_and_prints_its_path(unwaver: Any, tmp_path: Path) -> No
     assert not (tmp_path / "json" / "report.html").exists()
 
 
+def test_a_page_of_the_same_run_stays(unwaver: Any, tmp_path: Path) -> None:
+    """A second run that asks nothing has nothing new to show, and making a page takes time."""
+    place = tmp_path / "r" / "report.html"
+    command = ("run", "sample/snli", "--model", "fake/random", "--out", place.parent, "-q")
+    written = [unwaver(*command).returncode or place.stat().st_mtime_ns for _ in range(2)]
+    assert written[0] == written[1]
+    for _ in range(2):
+        assert unwaver(*command, "--without-texts").returncode == 0
+        assert "left out (--without-texts)" in place.read_text(), "another page of the same run"
+        assert unwaver(*command).returncode == 0
+        assert "left out (--without-texts)" not in place.read_text()
+
+
 def test_without_the_extra_a_run_still_succeeds(tmp_path: Path) -> None:
     code = "import sys; sys.modules['vl_convert'] = None; from unwaver.cli.main import main; main(sys.argv[1:])"
 

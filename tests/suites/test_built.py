@@ -12,9 +12,10 @@ from unwaver import registry
 from unwaver.asking.writing import clean
 from unwaver.config import Config
 from unwaver.engine.build_groups import build
-from unwaver.engine.stored import read_groups, read_groups_file
+from unwaver.engine.stored import read_groups
 from unwaver.errors import DataError, UnwaverError, UsageError
 from unwaver.groups.certify import Reading, standings
+from unwaver.groups.from_lines import read_groups_file
 from unwaver.models import helpers
 from unwaver.suites import built, own
 from unwaver.types import Answer

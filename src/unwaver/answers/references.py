@@ -12,8 +12,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from unwaver.groups.certify import Reading
+from unwaver.state import NO_ANSWER
 from unwaver.text.normalise import normalise
 from unwaver.text.numbers import numbers
+from unwaver.types import Item
+
+ROUGE1, CONTAINS = "rouge1", "contains"
 
 
 class Referenced(NamedTuple):
@@ -86,3 +91,19 @@ def _stands(answer: str, text: str, words: str) -> bool:
 
 def _bare(text: str) -> str:
     return re.sub(r"^\W+|\W+$", "", text.casefold())
+
+
+def right_texts(items: Sequence[Item], readings: Sequence[Reading]) -> tuple[list[float | None], list[str | None]]:
+    """Whether free texts are right, and by what: closer to a true reference than to every false one, or, where
+    only right answers are known, whether one of them stands in the text. Unreadable is wrong."""
+    from unwaver.text.rouge import rouge1_of
+
+    found: list[float | None] = [None] * len(items)
+    ways: list[str | None] = [None] * len(items)
+    free = [n for n, item in enumerate(items) if not item.choices and item.accepted]
+    held = [Referenced(readings[n].label or "", items[n].accepted, items[n].rejected) for n in free]
+    for n, answer, near_true in zip(free, held, accurate_all(held, rouge1_of), strict=True):
+        ways[n] = ROUGE1 if items[n].rejected else CONTAINS
+        if readings[n].status not in NO_ANSWER:
+            found[n] = float(contains(answer.text, answer.true) if near_true is None else near_true)
+    return found, ways

@@ -25,6 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+import msgspec
+
 from unwaver.answers.store_errors import BUSY_SECONDS, explain
 from unwaver.console import silent
 from unwaver.errors import StoreError
@@ -263,30 +265,28 @@ def _storable(text: str) -> str:
 
 def _from_row(row: Sequence[Any]) -> Answer:
     text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated = row
-    used = (prompt_tokens, completion_tokens)
-    if not isinstance(text, str | None) or not isinstance(finish, str | None):
+    counts = (prompt_tokens, completion_tokens, truncated)
+    if not {type(text), type(finish)} <= _TEXTS:
         raise TypeError(f"found {shown(text)} and {shown(finish)}, expected texts")
-    if not all(isinstance(n, int | None) for n in (*used, truncated)):
-        raise TypeError(f"found {shown((*used, truncated))}, expected numbers of tokens")
+    if not {type(count) for count in counts} <= _COUNTS:
+        raise TypeError(f"found {shown(counts)}, expected numbers of tokens")
     return Answer(
         text=text,
-        logprobs=tuple(-math.inf if x is None else x for x in _numbers(logprobs)),
-        tokens=tuple(0 if n is None else int(n) for n in _numbers(tokens)),
+        logprobs=tuple([-math.inf if x is None else x for x in _numbers(logprobs)]) if logprobs else (),
+        tokens=tuple([0 if n is None else int(n) for n in _numbers(tokens)]) if tokens else (),
         usage=None if prompt_tokens is None else (prompt_tokens, completion_tokens or 0),
         finish=finish or "",
         truncated=bool(truncated),
     )
 
 
-def _numbers(cell: object) -> list[float | None]:
+_TEXTS, _COUNTS = {str, type(None)}, {int, type(None)}
+_list = msgspec.json.Decoder(list[float | None])
+
+
+def _numbers(cell: Any) -> list[float | None]:
     """A JSON list of numbers and nulls: '[-0.5, null]' -> [-0.5, None]."""
-    if not cell:
-        return []
-    found = json.loads(cell) if isinstance(cell, str) else cell
-    if not isinstance(found, list) or not all(x is None or _is_number(x) for x in found):
-        raise TypeError(f"found {shown(found)}, expected a list of numbers")
-    return found
-
-
-def _is_number(value: object) -> bool:
-    return type(value) is int or (type(value) is float and math.isfinite(value))
+    try:
+        return _list.decode(cell)
+    except (TypeError, msgspec.DecodeError):
+        raise TypeError(f"found {shown(cell)}, expected a list of numbers") from None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from unwaver.answers.labels import read_labels
@@ -19,8 +20,6 @@ from unwaver.groups import SELF_CERTIFIED, is_plain, is_self_certified
 from unwaver.groups.certify import Reading, counted, reading_of
 from unwaver.state import NO_ANSWER, UNREADABLE, CutMode, Status, is_cut, status_of
 from unwaver.types import Answer, Group, Item
-
-ROUGE1, CONTAINS = "rouge1", "contains"
 
 
 def table_of(
@@ -52,8 +51,13 @@ def table_of(
     ]
     items = [item for _, item, *_ in rows]
     readings = [reading for *_, reading in rows]
-    right, right_by = _right_texts(items, readings)
-    columns = {
+    right: list[float | None] = [None] * len(rows)
+    right_by: list[str | None] = []
+    if any(item.accepted and not item.choices for item in items):
+        from unwaver.answers.references import right_texts
+
+        right, right_by = right_texts(items, readings)
+    columns: dict[str, Any] = {
         **_of_groups([group for group, *_ in rows]),
         **_of_items(items, method, writes or method),
         **_of_readings(readings),
@@ -63,6 +67,7 @@ def table_of(
         "truncated": [_was_truncated(answers.get((item.id, replicate))) for _, item, replicate, _ in rows],
         "weight": [None] * len(rows),
     }
+    columns |= {name: lists(columns[name], SCHEMA[name]) for name in ("gold", "probs")}
     table = pl.DataFrame({name: columns[name] for name in SCHEMA}, schema=SCHEMA)
     extra = _extra_columns([(group, item) for group, item, *_ in rows], told)
     if any(right_by):
@@ -96,7 +101,7 @@ def _of_items(items: Sequence[Item], method: str, writes: str) -> dict[str, list
         "method": [method if i.choices else writes for i in items],
         "item": [i.id for i in items],
         "role": [i.role for i in items],
-        "gold": [list(i.accepted) or None for i in items],
+        "gold": [i.accepted or None for i in items],
     }
 
 
@@ -108,29 +113,26 @@ def _of_readings(readings: Sequence[Reading]) -> dict[str, list[Any]]:
     }
 
 
+def lists(values: Sequence[Sequence[Any] | None], dtype: Any) -> pl.Series:
+    """A column of lists. Polars makes one of Python lists one by one; here equal ones are made once, and lists of
+    numbers of one length together."""
+    if dtype != pl.List(pl.Float64):
+        places: dict[Any, int] = {}
+        where = [places.setdefault(value, len(places)) for value in values]
+        return pl.Series([None if value is None else list(value) for value in places], dtype=dtype).gather(where)
+    rows_of: dict[int, list[int]] = {}
+    for row, value in enumerate(values):
+        rows_of.setdefault(-1 if value is None else len(value), []).append(row)
+    made = [
+        pl.Series([None] * len(rows) if length < 0 else np.array([values[row] for row in rows], float)).cast(dtype)
+        for length, rows in rows_of.items()
+    ]
+    order = np.argsort(np.concatenate([[], *rows_of.values()]))
+    return pl.concat([pl.Series([], dtype=dtype), *made]).gather(order)
+
+
 def _was_truncated(answer: Answer | None) -> bool:
     return answer is not None and answer.truncated
-
-
-def _right_texts(
-    items: Sequence[Item], readings: Sequence[Reading]
-) -> tuple[list[float | None], list[str | None]]:
-    """Whether free texts are right, and by what: closer to a true reference than to every false one, or, where
-    only right answers are known, whether one of them stands in the text. Unreadable is wrong."""
-    found: list[float | None] = [None] * len(items)
-    ways: list[str | None] = [None] * len(items)
-    free = [n for n, item in enumerate(items) if not item.choices and item.accepted]
-    if not free:
-        return found, ways
-    from unwaver.answers.references import Referenced, accurate_all, contains
-    from unwaver.text.rouge import rouge1_of
-
-    held = [Referenced(readings[n].label or "", items[n].accepted, items[n].rejected) for n in free]
-    for n, answer, near_true in zip(free, held, accurate_all(held, rouge1_of), strict=True):
-        ways[n] = ROUGE1 if items[n].rejected else CONTAINS
-        if readings[n].status not in NO_ANSWER:
-            found[n] = float(contains(answer.text, answer.true) if near_true is None else near_true)
-    return found, ways
 
 
 def label_reader(

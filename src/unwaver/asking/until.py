@@ -53,6 +53,11 @@ def in_order(groups: Sequence[Group], seed: int) -> list[list[Group]]:
     return [clusters[name] for name in sorted(clusters, key=place)]
 
 
+def drawn(groups: Sequence[Group], seed: int) -> list[Group]:
+    """In random order: if a budget ends the run early, those asked so far must be random too."""
+    return [g for case in by_case(groups).values() for cluster in in_order(case, seed) for g in cluster]
+
+
 @dataclass
 class Progressing:
     """One suite/task/kind of one model on its way to a decision."""

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -86,6 +87,7 @@ cli.examples = EXAMPLES
 def main(args: list[str] | None = None) -> NoReturn:
     arguments = sys.argv[1:] if args is None else args
     as_json = "--json" in arguments
+    gc.set_threshold(100_000, 20, 100)  # millions of objects without cycles: a fifth of the time of a large run
     signal.signal(signal.SIGTERM, _interrupt)
     guard()
     learn_environment()

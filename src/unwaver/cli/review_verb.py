@@ -78,7 +78,8 @@ def _write_sheet(groups: Path, out: Path, sample: int | None, seed: int) -> None
     if sample is not None and sample < 1:
         raise UsageError(f"--sample is {sample}, expected 1 or more", hint="leave it out for all")
     from unwaver.engine.folder import GROUPS, write_whole
-    from unwaver.engine.stored import read_groups_file, read_kept
+    from unwaver.engine.stored import read_kept
+    from unwaver.groups.from_lines import read_groups_file
     from unwaver.groups.review import sheet
 
     path = groups / GROUPS if groups.is_dir() else groups
@@ -144,7 +145,7 @@ def _of_job(files: tuple[Path, ...]) -> _Agreed:
 
 def _of_sheets(files: tuple[Path, ...], seed: int) -> _Agreed:
     from unwaver.engine.folder import GROUPS
-    from unwaver.engine.stored import read_groups_file
+    from unwaver.groups.from_lines import read_groups_file
     from unwaver.groups.review import check_sheets, read_sheets
     from unwaver.people.sheets import agreement_of_sheets
 

@@ -88,6 +88,9 @@ def write_groups(folder: Path, groups: Iterable[Group], tasks: Tasks = None, ren
     return "sha256:" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # one for all: json.dumps makes one for each group
+
+
 def groups_text(groups: Iterable[Group], tasks: Tasks = None, rendered: Rendered = None) -> str:
     """The content of groups.jsonl; `tasks` are those that are not built in."""
     remember: Callable[[str], dict[str, Any]] = lambda _: {}  # noqa: E731
@@ -101,7 +104,7 @@ def groups_text(groups: Iterable[Group], tasks: Tasks = None, rendered: Rendered
         if rendered:
             for item, written in zip(group.items, record["items"], strict=True):
                 written.update(rendered(item))
-        return json.dumps(record, ensure_ascii=False)
+        return _encode(record)
 
     return "".join(line(g) + "\n" for g in groups)
 

@@ -19,6 +19,7 @@ from unwaver.config import Config
 from unwaver.config_record import option_of
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
+from unwaver.groups.from_lines import holds_groups
 from unwaver.models import find_model
 
 if TYPE_CHECKING:
@@ -116,19 +117,13 @@ def _openers(name: str, config: Config) -> Iterator[Mapping[str, Any]]:
         yield {"task": "", "columns": "", **({"labels": ""} if config.task in (None, "question") else {})}
         for variant in built.names_of(config.variants):
             yield registry.accepted(registry.find("variants", variant), _ANY)
-    elif _holds_groups(path):
+    elif holds_groups(path):
         yield {"task": "", "kind": ""}
     else:
         yield registry.accepted(own.suite, _ANY)
 
 
 _ANY = dict.fromkeys(_SUITES, "")
-
-
-def _holds_groups(path: Path) -> bool:
-    from unwaver.tables import read_table
-
-    return any("items" in row.cells for row in read_table(path))
 
 
 def _no_file(config: Config) -> bool:
@@ -139,7 +134,7 @@ def _reason(name: str, config: Config) -> str:
     files = [Path(suite) for suite in config.suites if Path(suite).is_file()]
     if files and config.variants and name in _OF_VARIANTS:
         return _OF_VARIANTS[name]
-    if files and not config.variants and name in _OF_GROUPS and any(map(_holds_groups, files)):
+    if files and not config.variants and name in _OF_GROUPS and any(map(holds_groups, files)):
         return _OF_GROUPS[name]
     return _SUITES[name].format(suites=", ".join(config.suites))
 

@@ -18,7 +18,7 @@ from unwaver.asking.render import Renderer
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError
-from unwaver.groups import WRITER, is_free_text
+from unwaver.groups import is_free_text
 from unwaver.models import open_models
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection, select
@@ -189,7 +189,12 @@ def prepare_asking(config: Config, console: Console | None, models: Sequence[str
     panel = Panel(tested, certifiers, renderer, config.replicates, config.normalise, config.cut, config.form)
     for respondent in panel.certifiers:
         respondent.option = f"{option_of(respondent.known_as, config.judges)}{respondent.known_as},"
-    panel.plan(_in_order(config, chosen.groups))
+    groups = chosen.groups
+    if config.until:
+        from unwaver.asking.until import drawn
+
+        groups = drawn(groups, config.seed)
+    panel.plan(groups)
     prepared = Prepared(config, speak, chosen, renderer, panel, writer)
     if config != Config(config.suites, config.models):
         from unwaver.engine.no_effect import tell
@@ -219,7 +224,7 @@ def choose(config: Config, console: Console) -> Chosen:
     if config.source or config.bank or config.corrected or config.domain or config.review:
         from unwaver.engine.chosen_with import chosen_with
 
-        selection, verdicts = chosen_with(config, selection, options, console, _writes(config))
+        selection, verdicts = chosen_with(config, selection, options, console, writes(config))
     return Chosen(selection, reviewed(selection.groups, verdicts, config), verdicts)
 
 
@@ -260,42 +265,20 @@ def reviewed(groups: Sequence[Group], verdicts: Mapping[str, bool], config: Conf
     return groups
 
 
-def _in_order(config: Config, groups: Sequence[Group]) -> Sequence[Group]:
-    """With --until, in random order: if a budget ends the run early, those asked so far must be random too."""
-    if not config.until:
-        return groups
-    from unwaver.asking.until import by_case, in_order
-
-    return [g for case in by_case(groups).values() for cluster in in_order(case, config.seed) for g in cluster]
-
-
 # --- who is asked ---------------------------------------------------------------------------------------------
 
 
 def _certifiers(config: Config, chosen: Chosen) -> dict[str, Model]:
     """The models that certify variants, by the names that items know them by."""
-    from unwaver.variants.certifiers import SELF, certifiers_for
-
     names = {item.judge for group in chosen.groups for item in group.items if item.judge}
-    if _writes(config):  # what it writes will be judged
-        kinds = {group.kind for group in chosen.groups}
-        names |= {j.model for kind in kinds for j in certifiers_for(kind, config.judges, config.writer) if j.model}
-        names |= {f"embedding/{config.encoder}"} if config.encoder else set()
-    return {name: _certifier(config, name) for name in sorted(names - {SELF})}
+    if not names and not writes(config):
+        return {}
+    from unwaver.engine.who_certifies import certifiers
+
+    return certifiers(config, chosen, names)
 
 
-def _certifier(config: Config, name: str) -> Model:
-    from unwaver.models.helpers import open_consulted, open_writer
-
-    if name != WRITER:
-        return open_consulted(config, name, option=option_of(name, config.judges))
-    if not _writes(config):
-        hint = "name a judge: --judge entail=hf/PATH; or use the file that unwaver build wrote"
-        raise UsageError("these variants wait for a verdict of the model that wrote them", hint=hint)
-    return open_writer(config, {"temperature": 0.0})
-
-
-def _writes(config: Config) -> bool:
+def writes(config: Config) -> bool:
     """Whether a model writes variants."""
     if config.writer is None:
         return False
@@ -305,10 +288,10 @@ def _writes(config: Config) -> bool:
 
 
 def _writer(config: Config) -> Respondent | None:
-    if not _writes(config) and config.writer_prompt is None:
+    if not writes(config) and config.writer_prompt is None:
         return None
     from unwaver.asking.writing import SETTINGS, check_prompt
     from unwaver.models.helpers import open_writer
 
-    check_prompt(config, _writes(config))
+    check_prompt(config, writes(config))
     return Respondent(open_writer(config, SETTINGS), option="--writer-arg ")

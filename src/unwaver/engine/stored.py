@@ -26,7 +26,7 @@ from unwaver.checked import (
 from unwaver.engine.folder import AUDIT, GROUPS, RUN, RUN_VERSION, SEEN
 from unwaver.errors import DataError, about_json
 from unwaver.files import read_json, read_rows
-from unwaver.groups.from_json import group_from_json
+from unwaver.groups.from_lines import read_groups_file
 from unwaver.outputs import BEGINNINGS
 from unwaver.paths import head
 from unwaver.types import Group, Score
@@ -132,10 +132,6 @@ def read_groups(folder: Path) -> list[Group]:
     if not path.exists():
         raise DataError("the run has no groups", file=path, hint=INCOMPLETE)
     return read_groups_file(path)
-
-
-def read_groups_file(path: Path) -> list[Group]:
-    return [group_from_json(row.cells, row.where) for row in read_rows(path)]
 
 
 def read_scores(path: Path) -> list[Score]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from unwaver.types import Group, Item
 
@@ -29,13 +28,23 @@ def with_clusters(groups: Iterable[Group]) -> list[Group]:
             if item.role == "original":
                 question = _question(item)
                 named.setdefault(question, item.id)
-                a, b = sorted((root(i), root(first_with.setdefault(question, i))))
-                parent[b] = a  # the smaller one stays the root: the cluster is named after its first group
-    found = [replace(group, cluster=groups[root(i)].id) for i, group in enumerate(groups)]
-    units = [_originals(group, named) for group in groups]
+                if (first := first_with.setdefault(question, i)) != i:
+                    a, b = sorted((root(i), root(first)))
+                    parent[b] = a  # the smaller one stays the root: the cluster is named after its first group
+    units: list[tuple[str, ...]] = [()] * len(groups)
+    if any(sum(item.role == "original" for item in group.items) > 1 for group in groups):
+        units = [_originals(group, named) for group in groups]
     if all(len(of_group) < 2 for of_group in units):
-        return found
-    return [replace(group, units=of_group) for group, of_group in zip(found, units, strict=True)]
+        units = [group.units for group in groups]
+    return [_placed(group, groups[root(i)].id, units[i]) for i, group in enumerate(groups)]
+
+
+def _placed(group: Group, cluster: str, units: tuple[str, ...]) -> Group:
+    """As dataclasses.replace does it, in a fifth of the time: there are a million of them."""
+    return Group(
+        group.id, group.suite, group.task, group.kind, group.expect, group.items, cluster, group.tag, group.keep,
+        group.epsilon, units, group.repeats,
+    )  # fmt: skip
 
 
 def share_items(groups: Iterable[Group]) -> bool:

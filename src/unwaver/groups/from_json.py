@@ -31,7 +31,7 @@ def group_from_json(
             f'"items": found {shown(items)}, expected a list of two or more',
             'write "items": [{"text": "the original"}, {"text": "the variant"}]',
         )
-    roles = _default_roles(expect, len(items))
+    roles = default_roles(expect, len(items))
     group = Group(
         id=id,
         suite=suite,
@@ -80,7 +80,7 @@ def _expect(record: Mapping[str, Any], kind: str, where: Where) -> Expect:
     )
 
 
-def _default_roles(expect: Expect, count: int) -> list[Role]:
+def default_roles(expect: Expect, count: int) -> list[Role]:
     """same, 3 -> original, variant, variant; implied, 3 -> original, original, conclusion."""
     first: Role = "original"
     rest: Role = "variant"

@@ -17,10 +17,10 @@ from unwaver.checked import check, dict_of, fields, plain, text
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
-from unwaver.engine.stored import read_groups_file
 from unwaver.errors import DataError, UsageError
 from unwaver.files import read_json
 from unwaver.groups import is_plain
+from unwaver.groups.from_lines import read_groups_file
 from unwaver.project.file import Project, Source
 from unwaver.project.settings import OF_BOTH, OF_GROUPS
 from unwaver.secrets import masked_json

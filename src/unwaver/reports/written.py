@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -105,25 +107,47 @@ def write_page(sources: Sequence[Source], path: Path, track: Track = untracked) 
 def write_page_of_run(
     place: Path, outcome: Outcome, track: Track = untracked, without_texts: bool = False
 ) -> Path:
-    """The page of a run that has just ended, in its folder, from what the run has in memory."""
+    """The page of a run that has just ended, in its folder, from what the run has in memory. A page that was made
+    of the same stays."""
+    from unwaver.engine.folder import write_whole
     from unwaver.outputs import check_output
+    from unwaver.reports.page import page
     from unwaver.reports.source import source_of
 
-    check_output(place / REPORT, "html", option="the report")
+    path = place / REPORT
+    check_output(path, "html", option="the report")
+    mark = f'<meta name="unwaver-made-of" content="{_made_of(outcome, without_texts)}">'
+    if path.is_file() and mark in _beginning(path):
+        return path
     source = source_of(str(place), outcome.frame, outcome.result, outcome.groups)
     if without_texts:
         from unwaver.reports import private
 
         source = private.without_texts(source)
-    return write_page([source], place / REPORT, track)
+    write_whole(path, page([source], track).replace("<title>", f"{mark}<title>", 1))
+    return path
+
+
+def _made_of(outcome: Outcome, without_texts: bool) -> str:
+    """A hash of all that a page shows. Answers never change: what was asked, and the hash of the groups, stand for
+    the table. Of `run`, what it took this time is not on the page."""
+    run = {**outcome.result.run, "spent": outcome.result.run["spent"]["stopped"]}
+    code = max(file.stat().st_mtime_ns for file in Path(__file__).parent.rglob("*"))
+    made_of = [{**outcome.result.document(), "run": run}, without_texts, code]
+    text = json.dumps(made_of, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
+
+
+def _beginning(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(4000)
 
 
 def is_without_texts(path: Path) -> bool:
     """Whether this page was written --without-texts."""
     from unwaver.reports.markup import WITHOUT_TEXTS
 
-    with path.open(encoding="utf-8") as file:
-        return WITHOUT_TEXTS in file.read(4000)
+    return WITHOUT_TEXTS in _beginning(path)
 
 
 def _place(sources: Sequence[Source]) -> Path:

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from unwaver.console import silent
-from unwaver.files import Row, Where, shown, stem
+from unwaver.files import Where, shown, stem
 from unwaver.groups.clusters import with_clusters
-from unwaver.groups.from_json import group_from_json
+from unwaver.groups.from_lines import GroupLines, holds_groups
 from unwaver.suites import check_case
 from unwaver.suites.fit import fitted
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
@@ -45,12 +45,14 @@ def suite(
     variant_gold, kind, task, id, choices or tag, where the names do not tell: {"original": "q", "variant": "q2"}.
     `labels` are the answers to choose from."""
     tasks, task = _known_tasks(task)
-    rows = read_table(path, quoting=quoting, say=say)
-    if any("items" in row.cells for row in rows):
-        if own := remembered(rows, tasks.get(task) if task else None, task):
+    if holds_groups(path):
+        lines = GroupLines(path, suite=stem(path), task=task or "own", kind=kind or "semantic")
+        read = list(lines)
+        if own := remembered(lines, tasks.get(task) if task else None, task):
             tasks = ChainMap(own, tasks)  # type: ignore[arg-type]
-        placed = [(_group(row, stem(path), task, kind, tasks), row.where) for row in rows]
+        placed = [(fitted(group, where, tasks), where) for group, where in read]
     else:
+        rows = read_table(path, quoting=quoting, say=say)
         options = Options(stem(path), task, kind, columns or {}, tuple(labels or ()), tasks)
         placed = table_groups(rows, options)
     suites = {group.suite for group, _ in placed}
@@ -107,11 +109,6 @@ def _clustered(groups: Sequence[Group]) -> list[Group]:
     """A cluster that the file gives stays, and with it the units that stand beside it, or none."""
     found = with_clusters(groups)
     return [given if given.cluster else group for given, group in zip(groups, found, strict=True)]
-
-
-def _group(row: Row, suite: str, task: str | None, kind: str | None, tasks: Mapping[str, Task]) -> Group:
-    group = group_from_json(row.cells, row.where, suite=suite, task=task or "own", kind=kind or "semantic")
-    return fitted(group, row.where, tasks)
 
 
 def _check_ids(placed: Sequence[Placed]) -> None:

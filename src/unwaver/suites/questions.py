@@ -19,6 +19,7 @@ from unwaver.answers.columns import as_text
 from unwaver.console import silent
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, missing_column, shown, stem
+from unwaver.groups.from_lines import begins_with_group
 from unwaver.suites.common import read_label
 from unwaver.suites.own_table import is_variant, plain_name, roles_of
 from unwaver.tables import read_table
@@ -85,6 +86,8 @@ def read_questions(
 
 def holds_questions(path: Path, columns: Mapping[str, str | Sequence[str]]) -> bool:
     """Whether a file has questions without variants: no groups, and no column with the same in other words."""
+    if begins_with_group(path):
+        return False
     rows = read_table(path)
     names = _names(rows)
     if "items" in names or "variant" in columns or any(is_variant(name, "text") for name in names):

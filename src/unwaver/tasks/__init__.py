@@ -8,7 +8,7 @@ import tomllib
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -242,19 +242,25 @@ FIELD = re.compile(r"\{(\w+)\}")
 def fill(template: str, fields: Mapping[str, str]) -> str:
     """fill("{a} and {b}", {"a": "x", "b": "{a}"}) -> "x and {a}": values are never read as templates."""
 
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in fields:
-            raise UsageError(
-                f"the template asks for {{{match[1]}}}, which the item does not have",
-                hint="fields here: " + ", ".join(fields),
-            )
-        return fields[match[1]]
+    parts = _parts(template)
+    try:
+        return "".join([fields[part] if is_name else part for part, is_name in parts])
+    except KeyError as missing:
+        raise UsageError(
+            f"the template asks for {{{missing.args[0]}}}, which the item does not have",
+            hint="fields here: " + ", ".join(fields),
+        ) from None
 
-    return FIELD.sub(value, template)
+
+@lru_cache(maxsize=1024)
+def _parts(template: str) -> tuple[tuple[str, bool], ...]:
+    """_parts("{a} and") -> (("a", True), (" and", False)): texts, and names of fields."""
+    found = ((part, bool(n % 2)) for n, part in enumerate(FIELD.split(template)))
+    return tuple((part, is_name) for part, is_name in found if part)
 
 
 def segments_of(item: Item, form: Form) -> tuple[str, ...]:
-    return tuple(fill(s, item.fields) for s in form.segments)
+    return tuple([fill(segment, item.fields) for segment in form.segments])
 
 
 def prompt_of(item: Item, form: Form, shots: Sequence[tuple[Item, str]] = ()) -> str:

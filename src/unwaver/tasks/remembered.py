@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from unwaver.errors import DataError, UsageError
 from unwaver.files import Row, shown
@@ -73,22 +74,31 @@ def _plain(task: Task) -> Task:
     return replace(plain_task(task.name, task.fields, task.labels), modified=task.modified)
 
 
-def remembered(rows: Iterable[Row], chosen: Task | None, name: str | None) -> dict[str, Task]:
+class Lines(Protocol):
+    """Lines of groups: `told` say more about their task than its name; `named` are the tasks, None if one has
+    none."""
+
+    told: list[Row]
+    named: dict[str | None, None]
+    path: Path
+
+
+def remembered(lines: Lines, chosen: Task | None, name: str | None) -> dict[str, Task]:
     """The tasks that lines of groups define, checked. `name` is that of --task, `chosen` the task if it is known:
     it has to be the one that the groups were made with."""
-    rows = list(rows)
     found = {
-        str(row.cells["task"]): _defined(row) for row in rows if DEFINITION in row.cells and "task" in row.cells
+        str(row.cells["task"]): _defined(row)
+        for row in lines.told
+        if DEFINITION in row.cells and "task" in row.cells
     }
-    for row in rows:
+    for row in lines.told:
         if HASH in row.cells:
             _check_hash(row, found, chosen)
-    named = [row.cells["task"] for row in rows if isinstance(row.cells.get("task"), str)]
-    if name is not None and len(named) == len(rows) and name not in named:
-        others = ", ".join(dict.fromkeys(named))
+    if name is not None and None not in lines.named and name not in lines.named:
+        others = ", ".join(filter(None, lines.named))
         hint = "leave --task out: the file says what it is about; or build the groups again with this task"
         raise UsageError(
-            f"--task is {name}, and these groups are of the task {others}", file=rows[0].where.file, hint=hint
+            f"--task is {name}, and these groups are of the task {others}", file=lines.path, hint=hint
         )
     return found
 
