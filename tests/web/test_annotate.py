@@ -282,3 +282,14 @@ def test_a_killed_server_goes_on_where_it_was(start: Start) -> None:
     assert "<form" in again.open("/").text
     again.send({"value": "5"})
     assert len(Database(desk.job.database, read_only=True).replies()) == 2
+
+
+def test_two_jobs_on_one_machine_do_not_end_each_others_sessions(tmp_path: Path) -> None:
+    """A browser sends its cookies to every port of a machine."""
+    names = set()
+    for name in ("one", "other"):
+        desk = Desk(Job(tmp_path / f"{name}.toml", "rate", "groups.jsonl"))
+        desk.database.add_rater("r", "token")
+        names |= set(Browser(desk).client.get("/in/token").cookies)
+        desk.database.close()
+    assert len(names) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +17,7 @@ from unwaver.people.job import Job
 from unwaver.people.store import Database, Rater
 from unwaver.types import Group
 from unwaver.web.pages import form_of, page
-from unwaver.web.sessions import FIELD, Session, Sessions, kept_secret, link_of
+from unwaver.web.sessions import COOKIE, FIELD, Session, Sessions, kept_secret, link_of
 
 Form = dict[str, list[str]]
 
@@ -33,7 +34,10 @@ class Desk:
         clock: Callable[[], float] = time.time,
     ):
         self.job, self.groups, self.clock = job, list(groups), clock
-        self.sessions = Sessions(kept_secret(secret_of(job)), secure=secure)
+        secret = kept_secret(secret_of(job))
+        # a browser sends a cookie to every port of a machine: each job has one of its own
+        own = hashlib.sha256(b"cookie" + secret).hexdigest()[:8]
+        self.sessions = Sessions(secret, secure=secure, cookie=f"{COOKIE}_{own}")
         self._threads, self._turn = threading.local(), threading.Lock()
 
     @property
