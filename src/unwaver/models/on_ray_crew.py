@@ -56,12 +56,13 @@ class Member:
     parts: dict[int, Part] = field(default_factory=dict)  # that it has, in the order in which it got them
     heard: float = 0.0
     is_doubted: bool = False
+    is_beginning: bool = False  # the last part is on its way: Ray may change the order of two calls
 
     @property
     def is_free(self) -> bool:
         """Whether it can have another part; not beside one that a replica died of."""
         suspect = any(part.deaths for part in self.parts.values())
-        return not self.is_doubted and not suspect and len(self.parts) < IN_FLIGHT
+        return not (self.is_doubted or self.is_beginning or suspect) and len(self.parts) < IN_FLIGHT
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ class Crew:
         if not member.parts:
             member.heard = time.monotonic()
         member.parts[part.number] = part
-        self._call(member, member.actor.begin.remote(handed), _nothing)
+        member.is_beginning = True
+        self._call(member, member.actor.begin.remote(handed), _begun)
 
     def news(self, seconds: float) -> Iterator[News]:
         """What has happened, after at most so many seconds."""
@@ -254,6 +256,11 @@ class Crew:
 
 def with_threads(recipe: Recipe, needs: Needs, concurrency: int | None) -> Recipe:
     return replace(recipe, threads=max(1, int(needs.cpus)), concurrency=concurrency)
+
+
+def _begun(member: Member, _: Any) -> Iterator[News]:
+    member.is_beginning = False
+    yield from ()
 
 
 def _nothing(_: Member, __: Any) -> Iterator[News]:
