@@ -28,7 +28,7 @@ WRITTEN = ("Somebody dozes number {n}.", "He rests quietly now {n}.", "That fell
 SAYS: dict[str, tuple[str, str]] = {
     "rate": ("5", "2"),
     "validate": ("yes", "no"),
-    "answer": ("neutral", "contradiction"),
+    "answer": ("True", "False"),
     "pairs": ("yes", "no"),
     "review": ("ok", "wrong"),
 }

@@ -83,7 +83,7 @@ def _says_hostile_things(person: Person, kind: str, n: int) -> None:
             person.moves_on(lambda: page.click("a.button"))
             continue
         for box in page.locator('.choice input[type="radio"]').all():
-            if box.get_attribute("value") in ("no", "wrong", "4", "neutral", "yes")[: 4 + n]:
+            if box.get_attribute("value") in ("no", "wrong", "4", "Neither", "neutral", "yes")[: 5 + n]:
                 box.check()
         for radio in page.locator("fieldset.choice").all():
             if not radio.locator("input:checked").count():
