@@ -33,3 +33,8 @@ def test_short_form(attack: str) -> None:
 def test_short_form_with_a_server(attack: str) -> None:
     pytest.importorskip("starlette", reason="the extra web is not installed")
     test_short_form(attack)
+
+
+def test_a_node_of_a_ray_cluster_is_killed() -> None:
+    pytest.importorskip("ray", reason="ray is not installed")
+    test_short_form("ray_nodes")
