@@ -156,3 +156,9 @@ def test_the_laws_see(code: str, rule: object) -> None:
 def test_the_laws_are_no_nuisance(code: str) -> None:
     tree = ast.parse("def test():\n" + textwrap.indent(code, "    "))
     assert not [*clock_assertions(tree), *bare_tolerances(tree), *short_timeouts(tree)]
+
+
+def test_no_two_files_have_one_name() -> None:
+    """pytest imports them by their name alone: it finds the second one only if both are in one run."""
+    names = [path.name for path in HERE.rglob("test_*.py")]
+    assert sorted(set(names)) == sorted(names)

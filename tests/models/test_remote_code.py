@@ -191,6 +191,7 @@ def test_pickled_weights_are_weights_alone(plain: Path, inside: Path, way: str, 
 
 HOME = Path(unwaver.__file__).parent
 ALONE = HOME / "models" / "pretrained.py"
+SENT = HOME / "models" / "on_ray_objects.py"  # what a run sends to its own replicas
 
 
 def forbidden(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -221,7 +222,7 @@ def test_one_file_loads_models() -> None:
     found = [
         f"{path.relative_to(HOME)}:{line}: {what}: use unwaver.models.pretrained"
         for path in sorted(HOME.rglob("*.py"))
-        if path != ALONE
+        if path not in (ALONE, SENT)
         for line, what in forbidden(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert not found, "\n".join(found)

@@ -20,11 +20,12 @@ from typing import Any
 
 import unwaver.registry as registry
 from unwaver.config import Config
-from unwaver.errors import ModelError, UsageError
+from unwaver.errors import UsageError
 from unwaver.models import Found
 from unwaver.models.limits import most_tokens
 from unwaver.models.on_ray_cluster import CLUSTER, Cluster, address, check_installed, cores, is_running
 from unwaver.models.on_ray_crew import IN_FLIGHT, SOON, Crew, Death, Member, Needs, with_threads
+from unwaver.models.on_ray_objects import packed
 from unwaver.models.on_ray_replica import Handed, Recipe, Said, error_of, met_by, settings_of
 from unwaver.models.on_ray_work import FIRST, Part, Sizes, Work
 from unwaver.models.parts import Meter, Parts
@@ -303,7 +304,7 @@ def spread(config: Config, model: Model, found: Found | None, options: Mapping[s
         settings_of(model),
         str(Path.cwd()),
         tuple(entry for entry in sys.path if entry),
-        pickled=b"" if found else _pickled(model),
+        pickled=b"" if found else packed(model),
         variables=_variables(provider, options),
     )
     return Spread(model, recipe, needs, seats)
@@ -348,15 +349,3 @@ def _absolute(name: str) -> str:
 def _variables(provider: str, options: Mapping[str, object]) -> tuple[str, ...]:
     name = str(options.get("key_env") or "OPENAI_API_KEY")
     return (name,) if provider == "openai" and name in os.environ else ()
-
-
-def _pickled(model: Model) -> bytes:
-    from ray import cloudpickle
-
-    try:
-        found: bytes = cloudpickle.dumps(model)
-    except Exception as e:
-        first_line = (str(e).strip() or type(e).__name__).split("\n", 1)[0][:200]
-        hint = "give it by name (python/module:function), so that each replica opens it itself"
-        raise ModelError(f"{model.name} cannot be sent to a replica: {first_line}", hint=hint) from e
-    return found

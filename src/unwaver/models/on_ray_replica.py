@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from unwaver import __version__
 from unwaver.errors import ModelError, UnwaverError
+from unwaver.models.on_ray_objects import unpacked
 from unwaver.models.parts import Parts
 from unwaver.types import Model, Request
 
@@ -234,10 +235,7 @@ def opened(recipe: Recipe) -> Model:
 
 def _made(recipe: Recipe) -> Model:
     if recipe.pickled:
-        from ray import cloudpickle
-
-        found: Model = cloudpickle.loads(recipe.pickled)
-        return found
+        return unpacked(recipe.pickled)
     from unwaver.models import find_model
 
     return find_model(f"{recipe.provider}/NAME").make(recipe.name, **recipe.options)
