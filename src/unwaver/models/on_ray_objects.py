@@ -1,4 +1,4 @@
-"""Models that are objects, on their way from the driver to its own replicas: Ray's pickle, as for all that it sends.
+"""Models that are objects, on their way from the driver to its own replicas: Ray's pickle, as for all it sends.
 What is read here comes from the same run, never from a file or a model folder."""
 
 from __future__ import annotations
