@@ -98,14 +98,20 @@ class GroupLines:
     def _group(self, record: _Group, where: Where) -> Group | None:
         """None where the slow way has to look."""
         same = self._same.setdefault
-        kind = same(_or(record.kind, self._kind), _or(record.kind, self._kind))
+        suite, task, kind = (
+            same(name, name)
+            for name in (
+                _or(record.suite, self._suite),
+                _or(record.task, self._task),
+                _or(record.kind, self._kind),
+            )
+        )
         expect = expect_of(kind) if record.expect is msgspec.UNSET else record.expect
         count = len(record.items)
         if expect is None or count < 2 or record.task_definition is not msgspec.UNSET:
             return None
-        suite, task = _or(record.suite, self._suite), _or(record.task, self._task)
-        id = _or(record.id, "") if record.id is not msgspec.UNSET else f"{suite}/{task}/{kind}/{where.line}"
-        task, roles = same(task, task), default_roles(expect, count)
+        id = _or(record.id, f"{suite}/{task}/{kind}/{where.line}")
+        roles = default_roles(expect, count)
         try:
             items = tuple([_item(item, same, id, n, task, roles[n]) for n, item in enumerate(record.items)])
         except LookupError:
@@ -114,7 +120,7 @@ class GroupLines:
             self.told.append(Row({"task": _or(record.task, None), "task_hash": record.task_hash}, where))
         self.named[_or(record.task, None)] = None
         return Group(
-            id, same(suite, suite), task, kind, expect, items, record.cluster, same(record.tag, record.tag),
+            id, suite, task, kind, expect, items, record.cluster, same(record.tag, record.tag),
             record.keep, record.epsilon, record.units, record.repeats or 0,
         )  # fmt: skip
 

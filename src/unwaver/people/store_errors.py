@@ -5,22 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
-from unwaver.answers.store_errors import BUSY_SECONDS
+from unwaver.answers.store_errors import BUSY_SECONDS, trouble_of
 from unwaver.errors import StoreError, StoreFull
 
 
 def explain(error: Exception, path: Path, read_only: bool) -> NoReturn:
-    code = getattr(error, "sqlite_errorname", "") or ""
-    if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")) and not read_only:
+    trouble = trouble_of(error, read_only)
+    if trouble == "full":
         raise StoreFull(
             f"no more replies can be saved ({error}); those saved so far are safe",
             file=path,
             hint="free some disk space; people can then go on where they were",
         ) from error
-    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+    if trouble == "closed":
         hint = "copy the job and its files to a folder that you may write to"
         raise StoreError(f"the replies cannot be opened ({error})", file=path, hint=hint) from error
-    if code.startswith("SQLITE_BUSY"):
+    if trouble == "busy":
         what = f"another process has held the replies for {BUSY_SECONDS:.0f} s"
         raise StoreError(what, file=path, hint="stop the other process, then try again") from error
     raise StoreError(
