@@ -13,6 +13,18 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 Role = Literal["original", "variant", "conclusion", "judge", "test"]  # test: of a full test set, in no bucket
 Expect = Literal["same", "different", "implied", "bucket"]
+Speaker = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. In its text, `{answer of ITEM}` stands for the model's own answer to the item
+    ITEM of the same group; nothing else is read as a template."""
+
+    role: Speaker
+    text: str
+    tool_calls: str = ""  # calls of an assistant, as JSON: a list in OpenAI's form
+    call: str = ""  # the id of the call that a tool message answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +38,9 @@ class Item:
     A variant may have to be certified: by items of the role judge that are `about` it, whose accepted answer
     (with a probability of `at_least`) says that it is one; or by someone who has looked at it (`certified`).
     `judge` is the model that answers, "self" for the one under test.
+
+    An item with `messages` is a conversation, sent as it is, without a template; its `fields` are the texts of the
+    messages (see unwaver.groups.conversations, which makes such items).
     """
 
     id: str
@@ -41,6 +56,9 @@ class Item:
     at_least: float = 0.0
     certified: bool | None = None
     certified_by: str = ""  # "writer": the model that wrote it said so when the groups were made
+    messages: tuple[Message, ...] = ()
+    tools: str = ""  # the tools that are offered, as JSON: a list in OpenAI's form
+    response_format: str = ""  # the form that is asked of the answer, as JSON, in OpenAI's form
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +109,9 @@ class Request:
     schema: str = ""  # JSON schema of the answer, where a service has structured output
     temperature: float | None = None  # in place of the model's own
     beams: int = 0  # the answer is the text at place `replicate` among the most likely of this many beams
+    messages: tuple[Message, ...] = ()  # a conversation; `prompt` has the same as plain text
+    tools: str = ""
+    response_format: str = ""
 
 
 @dataclass(frozen=True, slots=True)

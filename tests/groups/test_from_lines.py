@@ -23,12 +23,20 @@ from unwaver.types import Group, Item
 texts = st.sampled_from(["", "a", "Who?", "é", "\u2028", "x\ty", 'q"'])
 odd = st.sampled_from([None, 0, 1, 1.5, True, [], {}, "a", ["a"], [1], -1, 2**70, float("inf")])
 names = st.lists(texts, max_size=3)
+message = st.fixed_dictionaries(
+    {"role": st.sampled_from(["system", "user", "user", "assistant", "developer", "tool"])},
+    optional={"content": st.one_of(texts, odd, st.just("{answer of x}")), "name": texts, "tool_call_id": texts},
+)
+plain = st.fixed_dictionaries({"role": st.sampled_from(["system", "user"]), "content": texts})
+messages = st.one_of(st.lists(plain, max_size=3), st.lists(plain, max_size=3), st.lists(message, max_size=3))
 ITEM = {
     "id": texts, "task": texts, "role": st.sampled_from(["original", "variant", "conclusion", "judge", "test"]),
     "fields": st.dictionaries(st.sampled_from(["text", "premise", ""]), texts, max_size=2), "text": texts,
     "choices": names, "accepted": names, "rejected": names, "template": texts, "judge": texts, "about": texts,
     "at_least": st.sampled_from([0, 0.5, 1, None]), "certified": st.sampled_from([True, False, None]),
     "certified_by": texts, "unknown": odd,
+    "messages": messages, "tools": st.sampled_from([None, [], [{"type": "function"}]]),
+    "response_format": st.sampled_from([None, {}, {"type": "json_object"}]),
 }  # fmt: skip
 GROUP = {
     "version": st.sampled_from([1, 1, 1, 2, "1"]), "id": texts, "suite": texts, "task": texts,

@@ -93,12 +93,18 @@ def key_maker(model: Model) -> Callable[[Request], str]:
 def _key_of(model: Model) -> Callable[[Request], str]:
     identity = model.identity or f"once:{uuid4()}"
     start = hashlib.sha256(_canonical([KEY_VERSION, identity, model.method, dict(model.settings)]))
-    reads = (*model.reads, "template") if "prompt" in model.reads else model.reads
+    has_prompt = "prompt" in model.reads
+    reads = (*model.reads, "template") if has_prompt else model.reads
 
     def key(request: Request) -> str:
         digest = start.copy()
         texts = [getattr(request, name) for name in reads]
-        way = () if request.temperature is None and not request.beams else (request.temperature, request.beams)
+        is_plain = request.temperature is None and not request.beams
+        way: tuple[object, ...] = () if is_plain else (request.temperature, request.beams)
+        if has_prompt and (request.messages or request.tools or request.response_format):
+            from unwaver.asking.conversations import key_part
+
+            way = (*way, key_part(request))
         digest.update(_canonical([request.task, texts, request.choices, request.replicate, *way]))
         return digest.hexdigest()
 

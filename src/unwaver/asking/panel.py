@@ -11,7 +11,6 @@ from unwaver.asking.ask import Asker, Plan, Render, key_maker, make_plan
 from unwaver.console import Progress
 from unwaver.errors import ModelError
 from unwaver.groups import is_plain
-from unwaver.groups.certify import Read, Reading, needed
 from unwaver.models.parts import Parts
 from unwaver.state import CutMode
 from unwaver.tasks import Words, spoken
@@ -73,8 +72,8 @@ class Panel:
     ):
         self.tested = [Respondent(model, form=form or Parts(model).form) for model in models]
         self.certifiers = [Respondent(model, name) for name, model in certifiers.items()]
-        self._render, self._replicates = render, replicates
-        self._normalise, self._cut = normalise, cut
+        self._render, self.replicates = render, replicates
+        self.normalise, self.cut = normalise, cut
 
     @property
     def tested_or_none(self) -> Sequence[Respondent | None]:
@@ -93,7 +92,7 @@ class Panel:
                 groups,
                 respondent.model,
                 self._render,
-                self._replicates,
+                self.replicates,
                 chosen=respondent.answers,
                 plan=respondent.plan,
             )
@@ -107,26 +106,11 @@ class Panel:
         for respondent in [*([tested] if tested else []), *self.certifiers]:
             keys = respondent.plan.keys
             if groups is not None:
-                times = self._replicates
+                times = self.replicates
                 places = [(i.id, r) for g in groups for i in g.items for r in range(g.times(i, times))]
                 keys = {place: keys[place] for place in places if place in keys}
             found.update(answers_of(keys, store))
         return found
-
-    def reads(self, tested: Respondent | None, store: Store, words: Words) -> list[Read]:
-        """How that reads, one function for each replicate."""
-        from unwaver.answers.table import label_reader
-
-        words = tested.spoken(words) if tested else words
-        told = label_reader(self.answers(tested, store), words, self._normalise, cut=self._cut)
-
-        def of(replicate: int) -> Read:
-            def read(item: Item) -> Reading:
-                return told(item, replicate)
-
-            return read
-
-        return [of(replicate) for replicate in range(self._replicates)]
 
     def ask(
         self,
@@ -147,33 +131,10 @@ class Panel:
             keys = self.keys(respondent, (item for group in everything for item in group.items))
             if keys and not put(respondent, keys):
                 return
-        tried: set[str] = set()
-        while to_certify:
-            calls = {r: keys - tried for r, keys in self.wanted(to_certify, store, words, asked).items()}
-            calls = {r: keys for r, keys in calls.items() if keys}
-            if not calls:
-                return
-            for respondent, keys in calls.items():
-                tried |= keys
-                if not put(respondent, keys):
-                    return
+        if to_certify:
+            from unwaver.asking.rounds import certify
 
-    def wanted(
-        self,
-        groups: Sequence[Group],
-        store: Store,
-        words: Words,
-        asked: Sequence[Respondent],
-    ) -> dict[Respondent, set[str]]:
-        wanted: dict[Respondent, set[str]] = {respondent: set() for respondent in asked}
-        tested_or_none: list[Respondent | None] = [r for r in asked if r in self.tested]
-        for tested in tested_or_none or [None]:
-            for read in self.reads(tested, store, words):
-                items = [item for group in groups for item in needed(group, read)]
-                for respondent in [*([tested] if tested else []), *self.certifiers]:
-                    wanted[respondent] |= self.keys(respondent, items)
-        answered = {r: store.answered(keys) for r, keys in wanted.items()}
-        return {r: keys - answered[r] for r, keys in wanted.items()}
+            certify(self, to_certify, store, words, put, asked)
 
     def keys(self, respondent: Respondent, items: Iterable[Item]) -> set[str]:
         keys = respondent.plan.keys

@@ -20,6 +20,7 @@ from unwaver.asking.generator import (
 )
 from unwaver.asking.panel import Panel, Respondent
 from unwaver.asking.render import Renderer
+from unwaver.asking.rounds import reads
 from unwaver.asking.writing import SCHEMA, prompt_for, token_limit, why_copy, written
 from unwaver.config import Config
 from unwaver.groups.certify import Read, in_play, standings
@@ -49,11 +50,11 @@ class Written:
     ) -> list[Group] | None:
         """The groups with what was written this time; None if nothing was wanted, or it had to stop."""
         words = self._renderer.words(groups)
-        reads = [self._panel.reads(tested, self._store, words)[0] for tested in self._panel.tested_or_none]
+        told = [reads(self._panel, tested, self._store, words)[0] for tested in self._panel.tested_or_none]
         wanted: dict[str, str] = {}
         further: set[str] = set()
         for group in groups:
-            if group.id in awaiting and unfinished(group, reads):
+            if group.id in awaiting and unfinished(group, told):
                 wanted[group.id], *others = self._planned(group, attempt)
                 further.update(others)
         if not wanted or not put(self._writer, {*wanted.values(), *further}):

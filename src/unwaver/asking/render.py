@@ -36,6 +36,10 @@ class Renderer:
         self._shots: dict[tuple[str, str], list[tuple[Item, str]]] = {}
 
     def __call__(self, item: Item, model: Model) -> Request:
+        if item.messages:
+            from unwaver.asking.conversations import request
+
+            return request(item, model, _words(item, self.form(item)))
         item = self.laid_out(item, model)
         form = self.form(item)
         reads = model.reads
@@ -47,6 +51,8 @@ class Renderer:
             words=_words(item, form),
             item=item.id,  # part of the key only where a model reads it
             template=f"{item.task}{'.' if item.template else ''}{item.template}@{form.version}",
+            tools=item.tools,
+            response_format=item.response_format,
         )
 
     def laid_out(self, item: Item, model: Model) -> Item:
@@ -62,6 +68,10 @@ class Renderer:
 
     def shown(self, item: Item) -> dict[str, object]:
         """What a person or another tool needs to answer an item: the texts as models read them."""
+        if item.messages:
+            from unwaver.asking.conversations import shown
+
+            return shown(item)
         form = self.form(item)
         return {"segments": segments_of(item, form), "prompt": self.prompt(item, form)}
 

@@ -14,6 +14,7 @@ from unwaver.answers.shared_store import open_store
 from unwaver.answers.store import Store
 from unwaver.asking.ask import Asker
 from unwaver.asking.failures import in_words
+from unwaver.asking.rounds import reads
 from unwaver.asking.services import STOPPED
 from unwaver.asking.sharing import sharing
 from unwaver.config import Config
@@ -80,7 +81,7 @@ def build(config: Config, out: Path, console: Console | None = None) -> Built:
         asked = _ask(prepared, store) if asks else Asked(prepared.groups)
         certified = any(has_candidates(group) for group in asked.groups)
         records, summaries = certification(prepared, asked, store) if certified else ([], [])
-        read = prepared.panel.reads(None, store, prepared.words(asked.groups))[0]
+        read = reads(prepared.panel, None, store, prepared.words(asked.groups))[0]
         groups = [_with_verdicts(group, read) for group in asked.groups]
         kept = {group.id: _kept(group, read) for group in asked.groups if has_candidates(group)}
     if certified:

@@ -6,6 +6,7 @@ from typing import Any
 
 from unwaver.answers.store import Store
 from unwaver.asking.audit import audit, of_groups, summary
+from unwaver.asking.rounds import reads
 from unwaver.asking.until import by_case
 from unwaver.engine.asked import Asked
 from unwaver.engine.prepare import Prepared
@@ -21,7 +22,7 @@ def certification(
     summaries: list[dict[str, Any]] = []
     words = prepared.words(asked.groups)
     for respondent, name in zip(prepared.panel.tested_or_none, prepared.names or [""], strict=True):
-        read = prepared.panel.reads(respondent, store, words)[0]
+        read = reads(prepared.panel, respondent, store, words)[0]
         for case, groups in by_case(asked.groups).items():
             judges = certifiers_for(groups[0].kind, prepared.config.judges, prepared.config.writer)
             unfinished = of_groups(asked.unfinished, groups)

@@ -74,7 +74,9 @@ def finished(prepared: Prepared, store: Store) -> set[str]:
     """The groups of which models under test and certifiers have said all that is needed."""
     panel, words = prepared.panel, prepared.words(prepared.groups)
     to_certify = [group for group in prepared.groups if not is_plain(group)]
-    wanted = panel.wanted(to_certify, store, words, panel.everyone) if to_certify else {}
+    from unwaver.asking.rounds import wanted as wanted_now
+
+    wanted = wanted_now(panel, to_certify, store, words, panel.everyone) if to_certify else {}
     missing: set[str] = set().union(*wanted.values())
     for respondent in panel.everyone:
         plain = panel.keys(respondent, (item for g in prepared.groups if is_plain(g) for item in g.items))

@@ -85,7 +85,7 @@ def _item_to_json(item: Item, task: str) -> dict[str, Any]:
         "id": item.id,
         **({} if item.task == task else {"task": item.task}),
         "role": item.role,
-        "fields": dict(item.fields),
+        **({} if item.messages else {"fields": dict(item.fields)}),
         "choices": list(item.choices),
         "accepted": list(item.accepted),
         "rejected": list(item.rejected),
@@ -94,4 +94,11 @@ def _item_to_json(item: Item, task: str) -> dict[str, Any]:
         **({"at_least": item.at_least} if item.at_least else {}),
         **({} if item.certified is None else {"certified": item.certified}),
         **({"certified_by": item.certified_by} if item.certified_by else {}),
+        **(_conversation(item) if item.messages or item.tools or item.response_format else {}),
     }
+
+
+def _conversation(item: Item) -> dict[str, Any]:
+    from unwaver.groups.conversations import to_json
+
+    return to_json(item)

@@ -10,6 +10,8 @@ from unwaver.files import Where, shown
 from unwaver.groups import ALONE, KINDS, VERSION, expect_of
 from unwaver.types import Expect, Group, Item, Role
 
+_CONVERSATION = frozenset(("messages", "tools", "response_format"))
+
 
 def group_from_json(
     record: Mapping[str, Any], where: Where, *, suite: str = "own", task: str = "own", kind: str = "semantic"
@@ -52,6 +54,10 @@ def group_from_json(
     if any(item.role == "test" for item in group.items) and (len(items) > 1 or expect != "bucket"):
         hint = 'write each item of a test set as a group of its own, with "expect": "bucket"'
         raise where.error('"role": found test in a group of several items, or in one that is not a bucket', hint)
+    if any(item.messages for item in group.items):
+        from unwaver.groups.conversations import check_awaited
+
+        check_awaited(group, where)
     return group
 
 
@@ -94,11 +100,12 @@ def default_roles(expect: Expect, count: int) -> list[Role]:
 def _item(record: Any, id: str, task: str, role: Role, where: Where) -> Item:
     if not isinstance(record, Mapping):
         raise where.error(f'"items": found {shown(record)}, expected an object', 'write {"text": "…"}')
+    more = _conversation(record, where) if not _CONVERSATION.isdisjoint(record) else {}
     return Item(
         id=_text(record, "id", id, where),
         task=_text(record, "task", task, where),
         role=_role(record, role, where),
-        fields=_fields(record, where),
+        fields=more.pop("fields", None) or _fields(record, where),
         choices=_texts(record, "choices", where),
         accepted=_texts(record, "accepted", where),
         rejected=_texts(record, "rejected", where),
@@ -108,7 +115,25 @@ def _item(record: Any, id: str, task: str, role: Role, where: Where) -> Item:
         at_least=_share(record, "at_least", where) or 0.0,
         certified=_certified(record, where),
         certified_by=_text(record, "certified_by", "", where),
+        **more,
     )
+
+
+def _conversation(record: Mapping[str, Any], where: Where) -> dict[str, Any]:
+    """What only some items have; with messages, the fields are theirs."""
+    from unwaver.groups.conversations import fields_of, format_from_json, messages_from_json, tools_from_json
+
+    found: dict[str, Any] = {
+        "tools": tools_from_json(record.get("tools"), where),
+        "response_format": format_from_json(record.get("response_format"), where),
+    }
+    if "messages" not in record:
+        return found
+    if "fields" in record or "text" in record:
+        hint = "put the text into a message, or leave the messages out"
+        raise where.error('an item has "messages" and also "fields" or "text"', hint)
+    messages = messages_from_json(record["messages"], where)
+    return {**found, "fields": fields_of(messages), "messages": messages}
 
 
 def _role(record: Mapping[str, Any], default: Role, where: Where) -> Role:
@@ -127,7 +152,7 @@ def _fields(record: Mapping[str, Any], where: Where) -> dict[str, str]:
     if not isinstance(fields, Mapping) or not fields or not all(isinstance(f, str) for f in fields.values()):
         raise where.error(
             f'"fields": found {shown(fields)}, expected texts by name',
-            'an item needs "text": "…" or "fields": {"premise": "…", "hypothesis": "…"}',
+            'an item needs "text": "…", "fields": {"premise": "…", "hypothesis": "…"} or "messages": […]',
         )
     return dict(fields)
 

@@ -16,13 +16,18 @@ from unwaver.files import Row, Where, extension, json_row, lines_of, read_rows
 from unwaver.groups import expect_of
 from unwaver.groups.from_json import default_roles, group_from_json
 from unwaver.tables import read_table
-from unwaver.types import Expect, Group, Item, Role
+from unwaver.types import Expect, Group, Item, Message, Role
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 # left out is another thing than empty or null
 Text = str | msgspec.UnsetType
+
+
+class _Message(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    role: Literal["system", "user", "assistant"]
+    content: str
 
 
 class _Item(msgspec.Struct, frozen=True, gc=False):
@@ -40,6 +45,9 @@ class _Item(msgspec.Struct, frozen=True, gc=False):
     at_least: Share | None = None
     certified: bool | None = None
     certified_by: str = ""
+    messages: tuple[_Message, ...] | msgspec.UnsetType = msgspec.UNSET
+    tools: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    response_format: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Group(msgspec.Struct, frozen=True, gc=False):
@@ -132,9 +140,12 @@ def _or(text: str | msgspec.UnsetType, default: Any) -> Any:
 def _item(record: _Item, same: Callable[[Any, Any], Any], group: str, number: int, task: str, role: Role) -> Item:
     """Raises LookupError where the slow way has to look."""
     fields = record.fields
-    if fields is None and record.text is not msgspec.UNSET:
+    messages: tuple[Message, ...] = ()
+    if record.messages is not msgspec.UNSET:
+        fields, messages = _conversation(record)
+    elif fields is None and record.text is not msgspec.UNSET:
         fields = {"text": record.text}
-    if not fields or record.role == "test":
+    if not fields or record.role == "test" or record.tools or record.response_format:
         raise LookupError
     own = record.task
     return Item(
@@ -151,7 +162,21 @@ def _item(record: _Item, same: Callable[[Any, Any], Any], group: str, number: in
         record.at_least or 0.0,
         record.certified,
         record.certified_by,
+        messages,
     )
+
+
+def _conversation(record: _Item) -> tuple[dict[str, str], tuple[Message, ...]]:
+    """Fields and messages, where all is plain text and no answer is awaited."""
+    from unwaver.groups.conversations import fields_of
+
+    found = record.messages
+    if not found or record.fields is not None or record.text is not msgspec.UNSET:
+        raise LookupError
+    if found[-1].role != "user" or any("{answer of" in each.content for each in found):
+        raise LookupError
+    messages = tuple([Message(each.role, each.content) for each in found])
+    return fields_of(messages), messages
 
 
 def begins_with_group(path: Path) -> bool:

@@ -136,11 +136,11 @@ def _own_tasks(placed: Sequence[Placed], known_tasks: Mapping[str, Task]) -> dic
         for item in group.items:
             if item.task in known_tasks:
                 continue
-            fields = tuple(item.fields)
+            fields = ("user",) if item.messages else tuple(item.fields)
             if item.task not in tasks:
                 tasks[item.task] = plain_task(item.task, fields, item.choices)
             seen = tasks[item.task]
-            if set(fields) != set(seen.fields):
+            if set(fields) != set(seen.fields) and not item.messages:
                 raise where.error(
                     f'"fields": found {", ".join(fields)}, but {item.task} has {", ".join(seen.fields)} above',
                     'use the same fields throughout, or give these groups another "task"',
