@@ -12,6 +12,10 @@ Section = dict[str, tuple[str, str]]
 SUITES: Section = {
     "becel": ("unwaver.suites.becel:suite", "five logical relations on seven tasks (Jang et al. 2022)"),
     "calm": ("unwaver.suites.calm:suite", "meaning-free changes of the input format (Jang et al. 2021)"),
+    "core": (
+        "unwaver.suites.core.suite:core",
+        "18 relations on facts, texts and verdicts, for any chat model; shipped with unwaver",
+    ),
     "paranlu": (
         "unwaver.suites.paranlu:suite",
         "1,000 reasoning problems with 7,782 paraphrases (Srikanth et al. 2024)",

@@ -27,8 +27,10 @@ from typing import TypeVar
 
 from unwaver.answers.thoughts import MARKS, without_thought
 
-# Underscores part words, apostrophes do not: "not_entailment" is two words, "isn't" is one.
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+# Underscores part words, apostrophes do not: "not_entailment" is two words, "isn't" is one. Chinese has no spaces:
+# each sign is a word.
+WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+(?:['’][^\W_]+)*")
+OR = "|"  # between the spellings of a word: "Rome|Roma"
 _SHORT = 200  # longer texts are hardly ever met twice: not remembered
 
 Words = tuple[str, ...]
@@ -92,14 +94,28 @@ def fold(word: str) -> str:
 def _known(choices: tuple[str, ...], words: tuple[str, ...]) -> Known:
     exact: dict[str, str | None] = {}
     by_words: dict[Words, str | None] = {}
-    for names in (words, choices):
-        pairs = list(zip(names, choices, strict=False))
+    spelt = zip(fitting(words, choices), choices, strict=False)
+    for pairs in (
+        [(name, label) for word, label in spelt for name in word.split(OR)],
+        [(choice, choice) for choice in choices],
+    ):
         _add(exact, [(_plain(name), label) for name, label in pairs])
         _add(by_words, [(split(name), label) for name, label in pairs])
     by_first: dict[str, tuple[Words, ...]] = {}
     for form in sorted(by_words, key=len, reverse=True):
         by_first[form[0]] = (*by_first.get(form[0], ()), form)
     return Known(exact, by_words, by_first)
+
+
+def fitting(words: Sequence[str], choices: Sequence[str]) -> Sequence[str]:
+    """The words of these choices. Words that are more than the choices name them by their first spelling:
+
+    fitting(("Rome|Roma", "Paris|Parigi"), ("Paris",)) -> ("Paris|Parigi",)
+    """
+    if len(words) <= len(choices):
+        return words
+    by_name = {word.split(OR, 1)[0]: word for word in words}
+    return tuple(by_name.get(choice, choice) for choice in choices)
 
 
 def _add(known: dict[Name, str | None], named: list[tuple[Name, str]]) -> None:

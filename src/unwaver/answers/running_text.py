@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from unwaver.answers.labels import WORD, Known, fold, read_label, split
+from unwaver.answers.labels import OR, WORD, Known, fold, read_label, split
 from unwaver.answers.thoughts import is_open
 
-_MARKERS = {"answer", "label", "답", "정답", "답변"}  # "answer:" and "answer is"
+_MARKERS = {"answer", "label", "답", "정답", "답변", "antwort", "案"}  # "answer:", "answer is"; 答案 is two words
 _KOREAN_MARKERS = {"답은", "정답은"}  # "the answer is", no colon needed
 _NEGATIONS = {"not", "never", "cannot", "neither", "nor"}
 _FILLERS = {"a", "an", "the", "necessarily", "really", "quite", "be"}
-_JOINS = {"or", "and", "또는", "혹은"}
+_IS = {"is", "ist", "lautet", "是"}
+_JOINS = {"or", "and", "또는", "혹은", "oder", "und", "或"}
 _SEPARATORS = "/|,"
 _KOREAN_ENDINGS = ("입니다", "이에요", "예요", "이다", "임")  # "거짓입니다" is one word: "(it) is false"
 _NO_MARKS = {"a", "i"}  # an option's letter, or an article and a pronoun
@@ -37,7 +38,8 @@ def is_settled(text: str, label: str, choices: Sequence[str], words: Sequence[st
     """
     if is_open(text):
         return False
-    return all(read_label(longer, choices, words) == label for longer in _longer(text, (*words, *choices)))
+    names = [name for word in words for name in word.split(OR)]
+    return all(read_label(longer, choices, words) == label for longer in _longer(text, (*names, *choices)))
 
 
 def _longer(text: str, names: Iterable[str]) -> Iterator[str]:
@@ -132,9 +134,9 @@ def _beginning(cut: _Text, known: Known, *, set_off: bool) -> str | None:
 
 def _after_marker(cut: _Text, known: Known) -> str | None:
     for i, word in enumerate(cut.words):
-        if word in _KOREAN_MARKERS or (word in _MARKERS and ":" in cut.gap(i + 1)):
+        if word in _KOREAN_MARKERS or (word in _MARKERS and not set(":：").isdisjoint(cut.gap(i + 1))):
             found = _settled(cut, i + 1, known)
-        elif word in _MARKERS and cut.words[i + 1 : i + 2] == ["is"]:
+        elif word in _MARKERS and not _IS.isdisjoint(cut.words[i + 1 : i + 2]):
             found = _settled(cut, i + 2, known)
         else:
             continue

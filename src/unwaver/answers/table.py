@@ -19,6 +19,7 @@ from unwaver.answers.schema import OPTIONAL, SCHEMA
 from unwaver.groups import SELF_CERTIFIED, is_plain, is_self_certified
 from unwaver.groups.certify import Reading, counted, reading_of
 from unwaver.state import NO_ANSWER, UNREADABLE, CutMode, Status, is_cut, status_of
+from unwaver.tasks import is_open
 from unwaver.types import Answer, Group, Item
 
 
@@ -98,7 +99,7 @@ def _of_groups(groups: Sequence[Group]) -> dict[str, list[Any]]:
 
 def _of_items(items: Sequence[Item], method: str, writes: str) -> dict[str, list[Any]]:
     return {
-        "method": [method if i.choices else writes for i in items],
+        "method": [method if i.choices and not is_open(i) else writes for i in items],
         "item": [i.id for i in items],
         "role": [i.role for i in items],
         "gold": [i.accepted or None for i in items],

@@ -12,7 +12,7 @@ from unwaver.errors import UsageError, near
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection
 from unwaver.suites.shots import shots
-from unwaver.tasks import T5, T5_CALM, Form, Task, known, open_task, prompt_of, segments_of
+from unwaver.tasks import T5, T5_CALM, Form, Task, is_open, known, open_task, prompt_of, segments_of
 from unwaver.types import Group, Item, Model, Request
 
 
@@ -43,12 +43,13 @@ class Renderer:
         item = self.laid_out(item, model)
         form = self.form(item)
         reads = model.reads
+        writes = is_open(item) and "prompt" in reads
         return Request(
             task=item.task,
             segments=segments_of(item, form) if "segments" in reads else (),
             prompt=self.prompt(item, form) if "prompt" in reads else "",
-            choices=item.choices,
-            words=_words(item, form),
+            choices=() if writes else item.choices,
+            words=() if writes else _words(item, form),
             item=item.id,  # part of the key only where a model reads it
             template=f"{item.task}{'.' if item.template else ''}{item.template}@{form.version}",
             tools=item.tools,
@@ -137,4 +138,5 @@ class Renderer:
 
 def _words(item: Item, form: Form) -> tuple[str, ...]:
     """The words of the form, or the labels themselves where an item brings choices of its own."""
-    return form.words if len(form.words) == len(item.choices) else item.choices
+    fits = len(form.words) == len(item.choices)
+    return tuple(word.split("|", 1)[0] for word in form.words) if fits else item.choices

@@ -21,6 +21,18 @@ KINDS: Mapping[str, Expect] = {
     "additive": "implied",
     "bucket": "bucket",
     "fooling": "same",
+    "options": "same",
+    "format": "same",
+    "distractor": "same",
+    "documents": "same",
+    "persona": "same",
+    "again": "same",
+    "language": "same",
+    "padded": "same",
+    "inverse": "same",
+    "contrast": "implied",
+    "doubt": "implied",
+    "inherited": "implied",
 }
 # groups with a text that a model was trained on: what their kind ends in, and the flag of their scores
 SEEN_SUFFIX, SEEN_FLAG = "_seen", "seen_in_training"

@@ -23,12 +23,13 @@ class Form:
 
     segments: tuple[str, ...]
     prompt: str
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # of each label; "Rome|Roma" are two spellings, the first one is asked for
     version: str = "1"
     indicators: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)  # label -> the text after its mark in the list
 
 
+OPEN = "open."  # forms whose names begin so: a language model writes the answer, and one of the choices is read
 CALM = "calm"
 T5, T5_CALM = "t5", "t5_calm"  # as T5 was trained: unwaver.tasks.t5
 TARGET = "target-only"  # a partial input: only the text that variants change
@@ -259,6 +260,11 @@ def _parts(template: str) -> tuple[tuple[str, bool], ...]:
     return tuple((part, is_name) for part, is_name in found if part)
 
 
+def is_open(item: Item) -> bool:
+    """Whether a language model answers in its own words, although the answers are known."""
+    return item.template.startswith(OPEN)
+
+
 def segments_of(item: Item, form: Form) -> tuple[str, ...]:
     return tuple([fill(segment, item.fields) for segment in form.segments])
 
@@ -271,7 +277,7 @@ def prompt_of(item: Item, form: Form, shots: Sequence[tuple[Item, str]] = ()) ->
 
 
 def _said(item: Item, label: str, form: Form) -> str:
-    return form.words[item.choices.index(label)] if item.choices else label
+    return form.words[item.choices.index(label)].split("|", 1)[0] if item.choices else label
 
 
 def _question(item: Item, form: Form) -> str:
