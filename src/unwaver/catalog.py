@@ -147,6 +147,7 @@ AGREEMENTS: Section = {
     "exact": ("unwaver.agree.exact:exact", "the same text"),
     "normalised": ("unwaver.agree.exact:normalised", "the same text apart from case, punctuation and articles"),
     "numeric": ("unwaver.agree.numeric:numeric", "the same number"),
+    "math": ("unwaver.agree.mathematics:math", "the same mathematical expression (math-verify)"),
     "rouge1": ("unwaver.agree.overlap:rouge1", "F1 of shared words (ROUGE-1)"),
     "bleu": ("unwaver.agree.overlap:bleu", "BLEU of one answer against the other"),
     "entities": ("unwaver.agree.entities:entities", "share of named entities that both answers mention"),

@@ -153,8 +153,9 @@ def test_numbers(text: str, expected: list[str]) -> None:
 
 def test_percent() -> None:
     assert list(numbers("25 % or 25 percent or 25 per cent")) == [Number(Decimal(25), True)] * 3
-    same = [("50%", "50"), ("50%", "0.5"), ("50 percent", "50 %"), ("fifty percent", "50%")]
-    assert values(numeric(), *same) == [1.0] * 4
+    same = [("50%", "0.5"), ("50 percent", "50 %"), ("fifty percent", "50%")]
+    assert values(numeric(), *same) == [1.0] * 3
+    assert value(numeric(), "50%", "50") is None, "it depends on the question"
     assert values(numeric(), ("0.5%", "50%"), ("50", "0.5")) == [0.0, 0.0]
 
 
@@ -178,10 +179,10 @@ def test_no_number_cannot_be_told() -> None:
 
 
 def test_numbers_that_would_not_fit_in_memory() -> None:
-    assert value(numeric(), "1" * 50_000, "2" * 50_000) == 0.0
-    assert value(numeric(), "1e999999999", "1e999") is not None
-    assert value(numeric(), "one " * 12_500, "1") is not None
-    assert value(numeric(every=True), "5" + " million" * 400_000, "5 6") == 0.0
+    assert value(numeric(), "1" * 50_000, "2" * 50_000) is None
+    assert value(numeric(), "1e999999999", "1e999") is None
+    assert value(numeric(), "one " * 12_500, "1") is None
+    assert value(numeric(every=True), "5" + " million" * 400_000, "5 6") is None
 
 
 def test_all_digits_count_with_a_sign_too() -> None:

@@ -26,8 +26,11 @@ from unwaver import registry
 from unwaver.answers.thoughts import without_thought
 from unwaver.bound import takes_value
 from unwaver.errors import UsageError, missing_extra, near
+from unwaver.text.amounts import is_part
+from unwaver.text.marked import after_cue, after_hashes, boxed, plain_latex
+from unwaver.text.marked import first_line as first_line_of
 from unwaver.text.normalise import is_blank
-from unwaver.text.numbers import numbers
+from unwaver.text.numbers import number_matches, numbers
 
 Reader = Callable[[str], str | None]
 Found = TypeVar("Found")
@@ -92,51 +95,20 @@ def text() -> Reader:
 
 
 def first_line() -> Reader:
-    return _first_line
+    return first_line_of
 
 
 def last_line() -> Reader:
     return _last_line
 
 
-def _first_line(text: str) -> str:
-    return next((line for line in text.splitlines() if line.strip()), "")
-
-
 def _last_line(text: str) -> str:
     return next((line for line in reversed(text.splitlines()) if line.strip()), "")
 
 
-# --- where an answer is marked ------------------------------------------------------------------------------
-
-_LATEX_COMMAND = re.compile(r"\\[a-z]+\s*\{?")
-_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
-_CUE = re.compile(
-    r"\b(?:answer|result)\b[*_`]*(?:\s*[:=：]|\s+(?:is|was|are|will\s+be)\b(?:\s*:)?)", re.IGNORECASE
-)
-
-
-def _boxed(text: str) -> str | None:
-    r"""What stands in the last box: "\boxed{\frac{1}{2}}" -> "\frac{1}{2}"."""
-    box = _last(_BOXED.finditer(text))
-    if box is None:
-        return None
-    depth = 1
-    for end in range(box.end(), len(text)):
-        depth += {"{": 1, "}": -1}.get(text[end], 0)
-        if depth == 0:
-            return text[box.end() : end]
-    return None
-
-
-def _after_cue(text: str) -> str | None:
-    r"""What stands in the line after the last "answer is" or "answer:", or in the next one: "answer:\n7"."""
-    cue = _last(_CUE.finditer(text))
-    return None if cue is None else _first_line(text[cue.end() :])
-
-
 # --- letters ------------------------------------------------------------------------------------------------
 
+_LATEX_COMMAND = re.compile(r"\\[a-z]+\s*\{?")
 _EDGE = r"[\s*_`\"'“”‘’$]*"  # emphasis and quotes
 # A and I are words too: as options they do not stand before a word in small letters, but for a few
 _NO_WORD = r"(?!\s+(?!(?:is|or|and|because|since)\b)[a-z])"
@@ -175,13 +147,13 @@ def letter() -> Reader:
 def _letter(text: str) -> str | None:
     """The first of these that gives one: a box; the first or last line, whole; after "answer is"; the beginning,
     set off; "option B"; the only letter that stands alone, as a capital (but for I) or in brackets."""
-    boxed = _boxed(text)
-    if boxed is not None:
-        return _found(_ALONE.fullmatch(_LATEX_COMMAND.sub("", boxed).rstrip("} ")))
-    lines = [_found(_ALONE.fullmatch(line.strip())) for line in (_first_line(text), _last_line(text))]
+    box = boxed(text)
+    if box is not None:
+        return _found(_ALONE.fullmatch(_LATEX_COMMAND.sub("", box).rstrip("} ")))
+    lines = [_found(_ALONE.fullmatch(line.strip())) for line in (first_line_of(text), _last_line(text))]
     if any(lines):
         return _one(letter for letter in lines if letter)
-    at_cue = _AT_CUE.match(_after_cue(text) or "")
+    at_cue = _AT_CUE.match(after_cue(text) or "")
     if at_cue and not _TAKEN_BACK.match(at_cue.string, at_cue.end()):
         return None if _ANOTHER.match(at_cue.string, at_cue.end()) else _found(at_cue)
     listed = _LISTED.match(text)
@@ -222,10 +194,6 @@ def _is_list(text: str) -> bool:
 
 # --- numbers ------------------------------------------------------------------------------------------------
 
-_FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*([-−]?)\s*(\d+)\s*\}\s*\{\s*(\d+)\s*\}")
-_LATEX_TIMES = re.compile(r"\\(?:times|cdot)\b")
-_LATEX_SPACE = re.compile(r"(?<=\d)(?:\{,\}|\\[,;!]\s?|\\\s)(?=\d{3})")
-_LATEX_SIGN = re.compile(r"\\([%$])")
 _DIGITS = Context(prec=50)
 _PLAIN_DIGITS = 30  # beyond, a number is written as 1E+40
 
@@ -236,24 +204,14 @@ def number() -> Reader:
 
 def _number(text: str) -> str | None:
     """The number in the last box, after the last ####, after the last "answer is"; else the last of the text."""
-    text = _plain_numbers(text)
-    marked = (_boxed(text), _after_hashes(text), _after_cue(text))
-    for part in marked:
-        if part is not None and (found := _first_number(part)) is not None:
-            return found
-    last = _last(numbers(text))
-    return None if last is None else normal(last.value)
-
-
-def _plain_numbers(text: str) -> str:
-    r"""Out of LaTeX: "\frac{3}{4}" -> "3/4", "1{,}000" -> "1,000", "2 \times 10^{3}" -> "2 × 10^{3}"."""
-    text = _LATEX_TIMES.sub("×", _FRACTION.sub(r"\1\2/\3", text))
-    return _LATEX_SIGN.sub(r"\1", _LATEX_SPACE.sub(",", text))
-
-
-def _after_hashes(text: str) -> str | None:
-    _, hashes, after = text.rpartition("####")
-    return _first_line(after) if hashes else None
+    box = boxed(text)
+    if box is not None:
+        return _first_number(plain_latex(box))
+    text = plain_latex(text)
+    for part in (after_hashes(text), after_cue(text)):
+        if part is not None and any(True for _ in numbers(part)):
+            return _first_number(part)
+    return _written(text, _last(number_matches(text)))
 
 
 def _first_number(line: str) -> str | None:
@@ -261,8 +219,15 @@ def _first_number(line: str) -> str | None:
     before, equals, _ = line.partition("=")
     if equals and sum(1 for _ in numbers(before)) > 1:
         line = line.rpartition("=")[2]
-    first = next(numbers(line), None)
-    return None if first is None else normal(first.value)
+    return _written(line, next(number_matches(line), None))
+
+
+def _written(text: str, place: re.Match[str] | None) -> str | None:
+    r"""None for what is a part of something else: the 2 of "\sqrt{2}", "x^2", "2x" or "2\pi"."""
+    if place is None or is_part(text, place.start(), place.end()):
+        return None
+    last = _last(numbers(place[0]))
+    return None if last is None else normal(last.value)
 
 
 def normal(value: Decimal) -> str | None:

@@ -25,6 +25,7 @@ class Number(NamedTuple):
 
 _CONTEXT = Context(prec=50, traps=[])  # of longer numbers the first 50 digits count
 _LONGEST_HEX = 40  # digits
+_LONGEST = 400  # characters, or powers of ten, of a number that is compared to its last digit
 _GREATEST_POWER = 100_000  # beyond: no number, however many millions a text strings together
 _UP_TO_NINETEEN = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -73,12 +74,52 @@ _THING_AFTER = re.compile(r"['’]|\s+(?:of|who|that|can|cannot|could|may|might|
 
 def numbers(text: str) -> Iterator[Number]:
     """numbers("-1,200.50 or twenty-five percent") -> Number(-1200.5), Number(25, percent=True)."""
-    for match in _NUMBER.finditer(text):
-        if match["words"] and match["words"].lower() == "one" and _is_thing(text, match):
-            continue
+    for match in number_matches(text):
         for value in _amounts(match):
             if value.is_finite():
                 yield Number(value.copy_negate() if match["minus"] else value, bool(match["percent"]))
+
+
+def number_matches(text: str) -> Iterator[re.Match[str]]:
+    """Where the numbers are. `exact` gives the value of one."""
+    for match in _NUMBER.finditer(text):
+        if match["words"] and match["words"].lower() == "one" and _is_thing(text, match):
+            continue
+        yield match
+
+
+def exact(match: re.Match[str]) -> Fraction | None:
+    """The value to the last digit; None if it is not one number ("two five", "5/0"), or too long to keep."""
+    if len(match[0]) > _LONGEST:
+        return None
+    if match["words"]:
+        said = _in_digits(match["words"])
+        value = Fraction(said[0]) if len(said) == 1 else None
+    elif match["part"]:
+        value = _exact_share(match)
+    elif match["vulgar"]:
+        of_ten = Fraction(unicodedata.numeric(match["vulgar"])).limit_denominator(10)
+        value = int(match["ones"] or 0) + of_ten
+    elif match["hex"]:
+        value = Fraction(int(match["hex"], 16))
+    else:
+        value = _exact_digits(match)
+    return -value if value is not None and match["minus"] else value
+
+
+def _exact_share(match: re.Match[str]) -> Fraction | None:
+    part, of = int(match["part"]), int(match["of"])
+    if not of or (match["whole"] and part >= of):
+        return None
+    return int(match["whole"] or 0) + Fraction(part, of)
+
+
+def _exact_digits(match: re.Match[str]) -> Fraction | None:
+    value, power = Fraction(_plain(match["digits"])), _power(match)
+    raised = _exponent(match["raised"] or match["raised_small"] or "1")
+    if abs(power) > _LONGEST or abs(raised) > _LONGEST or (raised < 0 and not value):
+        return None
+    return value**raised * Fraction(10) ** power
 
 
 def _is_thing(text: str, match: re.Match[str]) -> bool:
@@ -104,10 +145,14 @@ def _amount(match: re.Match[str]) -> Decimal:
     digits = _CONTEXT.create_decimal(_plain(match["digits"]))
     if raised := match["raised"] or match["raised_small"]:
         digits = _CONTEXT.power(digits, _exponent(raised))
+    return digits.scaleb(min(_power(match), _GREATEST_POWER), _CONTEXT)
+
+
+def _power(match: re.Match[str]) -> int:
+    """Of ten: "1.5e3 million" -> 9."""
     power = _exponent(match["power"] or match["ten"] or match["ten_small"] or "0")
     power += sum(_SCALES[scale.lower()] for scale in match["scales"].split())
-    power += {"k": 3, "m": 6, "b": 9}.get((match["short"] or "")[:1].lower(), 0)
-    return digits.scaleb(min(power, _GREATEST_POWER), _CONTEXT)
+    return power + {"k": 3, "m": 6, "b": 9}.get((match["short"] or "")[:1].lower(), 0)
 
 
 def _plain(digits: str) -> str:
