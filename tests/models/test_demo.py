@@ -93,8 +93,8 @@ def test_shared_beginnings_change_nothing(model: Any) -> None:
     answers = dict(pair for batch in small.answer(requests) for pair in batch)
     _config(model)
     lm, tokens = model._loaded[1], model.tokens
-    for i, prompt in enumerate(prompts):
-        (context,) = tokens.encode([tokens.render(prompt)])
+    for i, asked in enumerate(requests):
+        (context,) = tokens.encode([tokens.render(asked)])
         slow = [tiny.slow_logprob(lm, context, c) for c in tokens.encode_bare(words)]
         assert answers[i].logprobs == pytest.approx(slow, rel=1e-4, abs=1e-4)
 

@@ -159,7 +159,7 @@ def test_spaces_at_the_end_of_a_prompt_go_with_the_choice(plain: str) -> None:
 def test_the_beginning_token_comes_once(with_bos: str, with_chat: str) -> None:
     assert opened(with_bos).tokens.encode(["ab"]) == [(0, *opened(with_bos).tokens.encode_bare(["ab"])[0])]
     chat = opened(with_chat).tokens
-    (ids,) = chat.encode([chat.render("ab")])
+    (ids,) = chat.encode([chat.render(request("ab"))])
     assert ids.count(0) == 1
     assert ids[0] == 0
 
@@ -173,13 +173,13 @@ def test_nothing_is_put_after_a_prompt(tmp_path: Path) -> None:
 def test_chat_template_and_system_text(with_chat: str, with_bos: str) -> None:
     model = opened(with_chat, system="Be brief.")
     text = "<s>[system]Be brief.\n[user]Is it?\n[me]\n"
-    assert model.tokens.render("Is it?") == text
+    assert model.tokens.render(request("Is it?")) == text
     (answer,) = ask(model, request("Is it?", "no"))
     assert (answer.logprobs[0], answer.tokens[0]) == pytest.approx(
         slow_answer(model, text, "no"), rel=1e-4, abs=1e-4
     )
-    assert opened(with_chat, chat=False).tokens.render("Is it?") == "Is it?"
-    assert opened(with_bos, system="Be brief.").tokens.render("Is it?") == "Be brief.\n\nIs it?"
+    assert opened(with_chat, chat=False).tokens.render(request("Is it?")) == "Is it?"
+    assert opened(with_bos, system="Be brief.").tokens.render(request("Is it?")) == "Be brief.\n\nIs it?"
     with pytest.raises(ModelError, match="has no chat template"):
         _ = opened(with_bos, chat=True).tokens
 
@@ -409,7 +409,7 @@ def test_few_shot_texts_in_a_chat_are_those_of_transformers(with_chat: str) -> N
     assert model._generator is not None
     assert model._generator.reader is not None
     for prompt, answer in zip(prompts, answers, strict=True):
-        (ids,) = model.tokens.encode([model.tokens.render(prompt)])
+        (ids,) = model.tokens.encode([model.tokens.render(request(prompt))])
         assert 64 < len(ids) < 96 - 8
         whole = torch.tensor([ids])
         out = lm.generate(whole, attention_mask=torch.ones_like(whole), do_sample=False, max_new_tokens=8)

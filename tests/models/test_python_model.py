@@ -170,7 +170,7 @@ def test_functions_get_the_id_of_the_item(tmp_path, monkeypatch):
     groups = [json.loads(line) for line in (tmp_path / "r" / "groups.jsonl").read_text().splitlines()]
     known = {item["id"]: list(item["fields"].values()) for group in groups for item in group["items"]}
     assert [set(request) for request in seen.asked] == [
-        {"id", "task", "segments", "prompt", "choices", "replicate"}
+        {"id", "task", "segments", "prompt", "choices", "replicate", "messages"}
     ] * 3
     assert all(request["segments"] == known[request["id"]] for request in seen.asked)
     assert len({request["id"] for request in seen.asked}) == 3

@@ -31,6 +31,7 @@ from unwaver.bound import bind
 from unwaver.console import Console, Progress
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
+from unwaver.groups.conversations import question_of
 from unwaver.metrics.agreed import ANSWERS, column_of
 from unwaver.metrics.agreed import QUESTIONS as QUESTIONS
 from unwaver.models.helpers import shared_options
@@ -142,7 +143,7 @@ class Question:
 def questions(frame: pl.DataFrame, groups: Sequence[Group]) -> list[Question]:
     """The groups of free text in a frame."""
     free = {group.id: group for group in groups if is_free_text(group)}
-    asked = {item.id: _asked(item.fields) for group in free.values() for item in group.items}
+    asked = {item.id: question_of(item) for group in free.values() for item in group.items}
     rows: dict[str, list[int]] = {}
     for row, (group, role) in enumerate(frame.select("group", "role").iter_rows()):
         if group in free and role in ("original", "variant", "conclusion"):
@@ -150,17 +151,13 @@ def questions(frame: pl.DataFrame, groups: Sequence[Group]) -> list[Question]:
     labels, items = frame["label"].to_list(), frame["item"].to_list()
     return [
         Question(
-            _asked(free[name].items[0].fields),
+            question_of(free[name].items[0]),
             where,
             distinct([labels[row] for row in where]),
             distinct([asked[items[row]] for row in where]),
         )
         for name, where in rows.items()
     ]
-
-
-def _asked(fields: Mapping[str, str]) -> str:
-    return "\n".join(fields.values())
 
 
 class PairList:

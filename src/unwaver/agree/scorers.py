@@ -27,10 +27,11 @@ from unwaver.asking.consult import Consult, Enquiry
 from unwaver.asking.panel import Answers
 from unwaver.bound import bind
 from unwaver.errors import UsageError
+from unwaver.groups.conversations import question_of
 from unwaver.models.helpers import shared_options
 from unwaver.named_models import pieces, resolved
 from unwaver.state import NO_ANSWER
-from unwaver.types import Answer, Group, Item, Request
+from unwaver.types import Answer, Group, Request
 
 RIGHT = "right_"  # what the names of the columns begin with
 REGRESSION = "bleurt"  # how a scorer works whose name is not in the catalog
@@ -159,11 +160,7 @@ def held(frame: pl.DataFrame, groups: Sequence[Group]) -> Iterator[Held]:
     for row, (id, role, status, label) in enumerate(columns.iter_rows()):
         item = items.get(id)
         if item is not None and role != "judge" and status not in NO_ANSWER:
-            yield Held(row, _question(item), Referenced(label or "", item.accepted, item.rejected))
-
-
-def _question(item: Item) -> str:
-    return "\n".join(item.fields.values())
+            yield Held(row, question_of(item), Referenced(label or "", item.accepted, item.rejected))
 
 
 # --- by a regression model ------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from unwaver.engine.prepare import Prepared, check_place, choose, prepare, settl
 from unwaver.engine.stored_answers import stored
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
+from unwaver.groups.conversations import question_of
 from unwaver.models.decoding import LONG
 from unwaver.models.limits import byte_count, most_tokens, token_limit
 from unwaver.models.parts import Parts, way_of
@@ -365,9 +366,9 @@ def _agreement(prepared: Prepared, agreement: Agreement, groups: Sequence[Group]
     request_of, about = asked_about(agreement), asked_about(agreement, QUESTIONS)
     respondent, longest, wanted = Respondent(model), Counter[Pair](), list[Pair]()
     for group in filter(is_free_text, groups):
-        question = "\n".join(group.items[0].fields.values())
+        question = question_of(group.items[0])
         if with_questions:
-            wordings = distinct(["\n".join(i.fields.values()) for i in group.items if i.role != "judge"])
+            wordings = distinct([question_of(i) for i in group.items if i.role != "judge"])
             wanted += to_compare(question, wordings, agreement.symmetric, agreement.compares_identical)
         for tested in prepared.panel.tested:
             ways = [(item, n) for who, item, n in _answers_of(prepared, group) if who is tested]
@@ -398,7 +399,7 @@ def _scorer(prepared: Prepared, scorer: Scorer, groups: Sequence[Group], frames:
             text = _longest_text(tested.model, prepared.renderer(item, tested.model))
             if item.accepted:
                 answer = Referenced(text, item.accepted, item.rejected)
-                question = "\n".join(item.fields.values())
+                question = question_of(item)
                 further += [(count, request) for request in scorer.asks(question, answer)]
     return Party("scorer", scorer.name, model, {}, 0, further, scorer)
 

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from unwaver.errors import near
 from unwaver.files import Where, shown
-from unwaver.types import Group, Item, Message, Role, Speaker
+from unwaver.types import Group, Item, Message, Request, Role, Speaker
 
 ANSWER_OF = re.compile(r"\{answer of ([^{}\n]+)\}")
 SPEAKERS: tuple[Speaker, ...] = get_args(Speaker)
@@ -91,6 +91,47 @@ def question_of(item: Item) -> str:
     if item.messages:
         return plain_text(item.messages).removesuffix("\n\nAssistant:")
     return "\n".join(item.fields.values())
+
+
+# --- as models get them -----------------------------------------------------------------------------------------
+
+
+def sent(request: Request, system: object = None) -> list[dict[str, Any]]:
+    """The messages of a request, or its prompt as the only one. `system` is a text for all requests: it comes
+    first unless the conversation has a system message of its own."""
+    found = messages_to_json(request.messages) or [{"role": "user", "content": request.prompt}]
+    if system is not None and not has_system(request):
+        found.insert(0, {"role": "system", "content": str(system)})
+    return found
+
+
+def prompt_after(request: Request, system: str | None) -> str:
+    """The same as one text, for models without roles."""
+    return request.prompt if not system or has_system(request) else f"{system}\n\n{request.prompt}"
+
+
+def has_system(request: Request) -> bool:
+    return any(m.role == "system" for m in request.messages)
+
+
+def without_system(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Each system text moved to the beginning of the next message of the user, or to the end of the last one."""
+    kept: list[dict[str, Any]] = []
+    waiting: list[str] = []
+    for message in messages:
+        if message["role"] == "system":
+            waiting.append(message["content"])
+            continue
+        if message["role"] == "user" and waiting:
+            message = {**message, "content": "\n\n".join([*waiting, message["content"]])}
+            waiting = []
+        kept.append(dict(message))
+    if waiting:
+        last = max((n for n, m in enumerate(kept) if m["role"] == "user"), default=None)
+        if last is None:
+            return [{"role": "user", "content": "\n\n".join(waiting)}, *kept]
+        kept[last]["content"] = "\n\n".join([kept[last]["content"], *waiting])
+    return kept
 
 
 # --- answers that messages hold ---------------------------------------------------------------------------------

@@ -190,4 +190,4 @@ def _wants_another_name(message: str) -> bool:
 
 def has_system(sent: Mapping[str, Any]) -> bool:
     messages = sent.get("messages")
-    return isinstance(messages, list) and bool(messages) and messages[0].get("role") == SYSTEM
+    return isinstance(messages, list) and any(message.get("role") == SYSTEM for message in messages)

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
+from unwaver.groups.conversations import without_system
 from unwaver.models.complaints import LIMIT, LIMIT_NAMES, SCORES, SYSTEM, complaints, has_system, refused, room
 from unwaver.models.openai_replies import Fault
 
@@ -106,15 +107,10 @@ def spoken(body: Mapping[str, Any], switches: Set[str]) -> dict[str, Any]:
     for name in _LEFT_OUT & switches:
         said.pop(name, None)
     if SYSTEM in switches and has_system(said):
-        said["messages"] = _without_system(said["messages"])
+        said["messages"] = without_system(said["messages"])
     return said
 
 
 def told(place: Sequence[str], switch: str) -> str:
     """ "http://…/v1 does not take temperature for m: temperature is not sent, …"."""
     return f"{place[0]} does not take {_NAMED.get(switch, switch)} for {place[1]}: {SWITCHES[switch]}"
-
-
-def _without_system(messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    system, user, *others = messages
-    return [{**user, "content": f"{system['content']}\n\n{user['content']}"}, *map(dict, others)]

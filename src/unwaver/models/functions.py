@@ -1,6 +1,7 @@
 """Functions of Python as models: what a function takes, and what it is called.
 
     def answer(prompt: str) -> str                    one prompt, one answer
+    def answer(messages: list[dict]) -> str           one conversation, one answer; the name says so
     async def answer(prompt: str) -> str              the same, several at once
     def answer(requests: list[dict]) -> list          all at once: see unwaver.models.python
 
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.errors import UsageError
-from unwaver.models.python import CONCURRENCY, PythonModel, check_sizes
+from unwaver.models.python import CONCURRENCY, MESSAGES, PythonModel, check_sizes
 
 BOTH_WAYS = (
     "for a function of one prompt, write def answer(prompt: str) -> str or add per_item=True; for a function of a "
@@ -69,6 +70,8 @@ def takes_one(function: Callable[..., Any]) -> bool | None:
     first = next(iter(signature.parameters.values()), None)
     if first is None:
         return None
+    if first.name == MESSAGES:
+        return True
     for name, raw in ((first.name, first.annotation), ("return", signature.return_annotation)):
         found = _is_one(hints.get(name, raw))
         if found is not None:

@@ -89,7 +89,7 @@ class CausalLM:
 
     def count_tokens(self, requests: Sequence[Request]) -> int:
         """Tokens of the prompts, and of the choices where these are scored. Loads the tokenizer only."""
-        prompts = self.tokens.encode([self.tokens.render(r.prompt) for r in requests])
+        prompts = self.tokens.encode([self.tokens.render(r) for r in requests])
         choices = Counter(w for r in requests for w in r.words) if self.method == "logprob" else Counter()
         words = self.tokens.encode_bare(list(choices))
         return sum(map(len, prompts)) + sum(len(w) * n for w, n in zip(words, choices.values(), strict=True))
@@ -121,7 +121,7 @@ class CausalLM:
         if self._generator is None:
             self._generator = TextGenerator(torch, model, self.tokens.tokenizer, self.options, self._budget(model))
         room = max(self.tokens.window(model.config) - self.options.max_tokens, 1)
-        whole = self.tokens.encode([self.tokens.render(r.prompt) for r in requests])
+        whole = self.tokens.encode([self.tokens.render(r) for r in requests])
         prompts = [p[-room:] or (self.tokens.start(),) for p in whole]
         yield from self._generator.answers(requests, prompts, [len(p) > room for p in whole])
 
@@ -151,7 +151,7 @@ def _gathered(scorer: Scorer, asked: Sequence[Asked]) -> Iterator[Batch]:
 
 def encode_choices(tokens: Tokens, requests: Sequence[Request], window: int) -> list[Asked]:
     """The choices of each request as lm-evaluation-harness would encode them, cut to the window."""
-    texts = [_split(tokens.render(r.prompt), r.words, tokens.chat) for r in requests]
+    texts = [_split(tokens.render(r), r.words, tokens.chat) for r in requests]
     unique = dict.fromkeys(t for context, rest in texts for t in (context, *(context + c for c in rest)))
     ids = dict(zip(unique, tokens.encode(list(unique)), strict=True))
     return [_asked(tokens, ids, context, rest, window) for context, rest in texts]

@@ -81,7 +81,7 @@ class TextToText:
 
     def count_tokens(self, requests: Sequence[Request]) -> int:
         """Tokens of the prompts, and of the choices where these are scored. Loads the tokenizer only."""
-        prompts = self.tokens.encode_dressed([self.tokens.render(r.prompt) for r in requests])
+        prompts = self.tokens.encode_dressed([self.tokens.render(r) for r in requests])
         choices = Counter(w for r in requests for w in r.words) if self.method == "logprob" else Counter()
         words = self.tokens.encode_bare(list(choices))
         return sum(map(len, prompts)) + sum(len(w) * n for w, n in zip(words, choices.values(), strict=True))
@@ -96,7 +96,7 @@ class TextToText:
         assert self._loaded is not None
         torch, model = self._loaded
         window = self.tokens.window(model.config)
-        whole = self.tokens.encode_dressed([self.tokens.render(r.prompt) for r in requests])
+        whole = self.tokens.encode_dressed([self.tokens.render(r) for r in requests])
         prompts = [ids[-window:] or (self.tokens.start(),) for ids in whole]
         cut = [len(p) < len(w) for p, w in zip(prompts, whole, strict=True)]
         budget = self.options.batch_tokens or (CPU_BATCH if model.device.type == "cpu" else GPU_BATCH)

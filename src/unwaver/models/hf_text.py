@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from unwaver.errors import ModelError
+from unwaver.groups.conversations import has_system, prompt_after, sent, without_system
 from unwaver.models.decoding import described, stop_strings
 from unwaver.models.hf_common import check_vocabulary, import_torch, pick_device, pick_dtype
 from unwaver.models.hf_prefix import memory_hint
@@ -199,19 +202,28 @@ class Tokens:
     def encode_bare(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         return [tuple(ids) for ids in self._bare(texts)] if texts else []
 
-    def render(self, prompt: str) -> str:
-        """The prompt as the model reads it: in its chat template, or after the system text."""
+    def render(self, request: Request) -> str:
+        """The request as the model reads it: in its chat template, or after the system text."""
         if not self.chat:
-            return prompt if not self.system else f"{self.system}\n\n{prompt}"
-        messages = [{"role": "system", "content": self.system}] if self.system else []
-        messages.append({"role": "user", "content": prompt})
+            return prompt_after(request, self.system)
+        messages = with_parsed_calls(sent(request, self.system or None))
+        tools = json.loads(request.tools) if request.tools else None
         try:
-            text: str = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-        except Exception as e:  # templates are programs and raise what they like
+            return self._templated(messages, tools)
+        except Exception as refused:  # templates are programs and raise what they like
+            if has_system(request):  # a template without a system role
+                with suppress(Exception):
+                    return self._templated(without_system(messages), tools)
             raise ModelError(
-                f"the chat template does not take this: {e}",
-                hint="leave the system text out, or --model-arg chat=false",
-            ) from e
+                f"the chat template does not take {_as_roles(messages)}: {refused}",
+                hint=_ALTERNATE if len(request.messages) > 1 else _NO_SYSTEM,
+            ) from refused
+
+    def _templated(self, messages: list[dict[str, Any]], tools: list[Any] | None) -> str:
+        more: dict[str, Any] = {"tools": tools} if tools else {}
+        text: str = self.tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=False, **more
+        )
         return text
 
     def start(self) -> int:
@@ -226,6 +238,26 @@ class Tokens:
         limits = [getattr(text, name, None) for name in names]
         limits.append(self.tokenizer.model_max_length)
         return min([int(x) for x in limits if isinstance(x, int | float) and 0 < x < UNLIMITED], default=UNLIMITED)
+
+
+_NO_SYSTEM = "leave the system text out, or --model-arg chat=false"
+_ALTERNATE = "let user and assistant take turns, after one system message or none; or --model-arg chat=false"
+
+
+def _as_roles(messages: Sequence[Mapping[str, Any]]) -> str:
+    """ "the messages system, user, user": which ones a template refuses."""
+    return f"the messages {', '.join(str(message['role']) for message in messages)}"
+
+
+def with_parsed_calls(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Templates want the arguments of a call as an object, services as a text."""
+    for message in messages:
+        for call in message.get("tool_calls", ()):
+            function = call.get("function", {}) if isinstance(call, dict) else {}
+            if isinstance(function.get("arguments"), str):
+                with suppress(ValueError):
+                    function["arguments"] = json.loads(function["arguments"])
+    return messages
 
 
 def _wants_chat(tokenizer: Any, options: Options, path: str) -> bool:

@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from unwaver.errors import ModelError, UsageError
+from unwaver.groups.conversations import prompt_after, sent
 from unwaver.models.complaints import SCORES
 from unwaver.models.connections import Connections
 from unwaver.models.decoding import before_stop, described, stop_strings
@@ -238,9 +239,7 @@ class OpenAIModel:
     def _chat_body(self, request: Request) -> dict[str, object]:
         if self.method != "generate" and self.free_text is not None:
             return self.free_text._chat_body(request)  # who has the settings of writing
-        messages = [{"role": "user", "content": request.prompt}]
-        if self.settings["system"] is not None:
-            messages.insert(0, {"role": "system", "content": str(self.settings["system"])})
+        messages = sent(request, self.settings["system"])
         body = {"model": self.name, "messages": messages, **self._sampling(request)}
         body = shaped(body, request, plain=self._plain, thoughts=effort_room(self.settings))
         return with_budget(body, self.dialect.place[0])
@@ -292,7 +291,7 @@ class OpenAIModel:
     def _choices(self, request: Request) -> tuple[str, list[str]]:
         """What comes before the choices, and each of them."""
         system = self.settings["system"]
-        prompt = request.prompt if system is None else f"{system}\n\n{request.prompt}"
+        prompt = prompt_after(request, None if system is None else str(system))
         space = "" if prompt[-1:].isspace() else " "
         return prompt, [space + word for word in request.words or request.choices]
 

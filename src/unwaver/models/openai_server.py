@@ -45,9 +45,14 @@ Parsed = TypeVar("Parsed")
 def most_tokens(body: Mapping[str, object]) -> Tokens:
     """The most tokens of a request with this body, and of its answer."""
     messages = body.get("messages")
-    texts = [m["content"] for m in messages] if isinstance(messages, list) else [body.get("prompt", "")]
+    texts = [_written(m) for m in messages] if isinstance(messages, list) else [body.get("prompt", "")]
     more = [json.dumps(v) for k, v in body.items() if k not in _PLAIN and isinstance(v, str | list | dict)]
     return sum(map(byte_count, [*texts, *more])) + MARGIN * len(texts), token_limit(body)
+
+
+def _written(message: Mapping[str, Any]) -> str:
+    """All that a message holds, for counting."""
+    return str(message["content"]) + (json.dumps(message["tool_calls"]) if "tool_calls" in message else "")
 
 
 class Server:

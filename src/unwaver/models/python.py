@@ -3,11 +3,13 @@
     def function(requests: list[dict]) -> list:
         return ["neutral" for request in requests]
 
-Each dict has `id, task, segments, prompt, choices, replicate`. Each result is a label or a text, or a dict with
-`label` (name or number) or `text`, and if there are any `probs`, one for each choice; None is a failed call.
+Each dict has `id, task, segments, prompt, choices, replicate, messages`, and `tools` and `response_format` where
+they are asked for; `messages` are in OpenAI's form, and `prompt` has a conversation as plain text. Each result is
+a label or a text, or a dict with `label` (name or number) or `text`, and if there are any `probs`, one for each
+choice; None is a failed call.
 
-A function of one prompt, `def answer(prompt: str) -> str`, and `async` functions of either kind are models, too:
-see unwaver.models.functions.
+A function of one prompt, `def answer(prompt: str) -> str`, a function of one conversation, `def answer(messages)`,
+and `async` functions of any kind are models, too: see unwaver.models.functions.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import json
 import os
 import sys
 import time
@@ -25,10 +28,12 @@ from typing import Any
 
 from unwaver.answers.labels import match_label
 from unwaver.errors import ModelError, UsageError, near
+from unwaver.groups.conversations import sent
 from unwaver.models.predictions import log_probabilities
 from unwaver.types import Answer, Batch, Request
 
 CONCURRENCY = 8  # calls of an asynchronous function at a time
+MESSAGES = "messages"  # a function whose argument is called so gets one conversation
 SOON = 1.0  # seconds after which answers of single calls are handed on
 
 
@@ -55,6 +60,7 @@ class PythonModel:
         self._function = function
         self._batch = batch
         self._per_item = per_item
+        self._takes_messages = per_item and first_parameter(function) == MESSAGES
         self._advice = advice  # where nothing says what the function takes
         if per_item and is_async(function):
             self.concurrency = concurrency
@@ -87,7 +93,7 @@ class PythonModel:
         began = time.monotonic()
         for index, request in enumerate(requests):
             try:
-                result = _waited(self._function(request.prompt))
+                result = _waited(self._function(self._shown(request)))
             except (Exception, SystemExit) as e:
                 raise self._failed(e, 1) from e
             done.append((index, self._answer(result, request)))
@@ -100,12 +106,18 @@ class PythonModel:
     def _at_once(self, requests: Sequence[Request]) -> Iterator[Batch]:
         from unwaver.models.event_loop import as_completed
 
-        arriving = as_completed(lambda i: self._function(requests[i].prompt), len(requests), self.concurrency)
+        arriving = as_completed(
+            lambda i: self._function(self._shown(requests[i])), len(requests), self.concurrency
+        )
         with closing(arriving):
             for index, result, error in arriving:
                 if error is not None:
                     raise self._failed(error, 1) from error
                 yield [(index, self._answer(result, requests[index]))]
+
+    def _shown(self, request: Request) -> str | list[dict[str, Any]]:
+        """What a function of one request gets."""
+        return sent(request) if self._takes_messages else request.prompt
 
     def close(self) -> None:
         pass
@@ -193,6 +205,14 @@ def is_async(function: Any) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
+def first_parameter(function: Any) -> str:
+    """The name of the first argument, "" if it cannot be told."""
+    try:
+        return next(iter(inspect.signature(function).parameters), "")
+    except (TypeError, ValueError):  # of a built-in
+        return ""
+
+
 def _waited(result: Any) -> Any:
     if not inspect.isawaitable(result):
         return result
@@ -262,6 +282,9 @@ def _as_dict(request: Request) -> dict[str, Any]:
         "prompt": request.prompt,
         "choices": list(request.choices),
         "replicate": request.replicate,
+        "messages": sent(request),
+        **({"tools": json.loads(request.tools)} if request.tools else {}),
+        **({"response_format": json.loads(request.response_format)} if request.response_format else {}),
     }
 
 

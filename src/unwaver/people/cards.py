@@ -18,6 +18,7 @@ from typing import Any
 from unwaver.errors import DataError, near
 from unwaver.groups import KINDS
 from unwaver.groups.certify import Reading, standings
+from unwaver.groups.conversations import awaited, question_of
 from unwaver.groups.review import relation_of, texts_of, variants_of
 from unwaver.people.job import KNOWN_TEXTS, WITH_CONTEXT, Job, Known
 from unwaver.people.store import Card
@@ -145,7 +146,7 @@ def _to_answer(groups: Iterable[Group], prompts: Mapping[str, Prompt]) -> Iterat
             if question in asked:
                 asked[question].shown["items"].append(item.id)
                 continue
-            text, words = prompts.get(item.id) or ("\n".join(item.fields.values()), ())
+            text, words = prompts.get(item.id) or (question_of(item), ())
             shown = {"prompt": text, "choices": list(item.choices), "items": [item.id], "about": _about(group)}
             if len(set(words)) == len(item.choices):
                 shown |= {"choices": list(words), "labels": list(item.choices)}
@@ -161,9 +162,10 @@ def _unread(_: Item) -> Reading:
 
 def answerable(group: Group) -> list[Item]:
     """The items that a person answers: the originals and the variants that count. None of a group without such
-    a variant, and none of those that only a model under test is asked."""
+    a variant, and none of those that only a model under test is asked: its judges, and what holds its answers."""
     found = standings(group, _unread)
-    kept = [item for item in group.items if item.role == "original" or found.get(item.id) == "kept"]
+    counts = [item for item in group.items if item.role == "original" or found.get(item.id) == "kept"]
+    kept = [item for item in counts if not awaited(item)]
     lacks = found and all(item.role == "original" for item in kept)
     return [] if lacks else kept
 
