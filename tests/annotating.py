@@ -68,8 +68,9 @@ class Served:
 
     def start(self, *options: str) -> None:
         command = [sys.executable, "-m", "unwaver.cli.main", "annotate", self.job.name, *options]
-        if self.port and "--port" not in options:
-            command += ["--port", self.port]
+        if "--port" not in options:
+            # not the usual ones: another test may take one of these while this server is down
+            command += ["--port", self.port or "0"]
         self.process = subprocess.Popen(
             command,
             cwd=self.job.parent,

@@ -25,8 +25,8 @@ from _people import Client, form_of
 from annotating import Served, write_job
 
 from unwaver.people.job import read_job
-from unwaver.people.queue import DONE, next_card, save
-from unwaver.people.store import Database
+from unwaver.people.queue import next_card, save
+from unwaver.people.store import DONE, Database
 
 GONE = (OSError, http.client.HTTPException)
 

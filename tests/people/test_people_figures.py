@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unwaver.people.agreement import as_json
 from unwaver.people.figures import agreements, disputed, kept_by, progress, said_of
 from unwaver.people.job import Job
 from unwaver.people.queue import next_card, save
@@ -52,6 +53,26 @@ def test_skipped_cards_are_missing() -> None:
     table = [("5", "", "5"), ("1", "2", "")]
     (total, *_) = agreements(JOB, cards(2), replies(table))
     assert total.fleiss.missing == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ([("5", "5"), ("5", "5")], "all labels are the same"),
+        ([("5", ""), ("", "1"), ("2", "")], "nothing has labels of two people"),
+        ([("5",), ("1",)], "nothing has labels of two people"),
+    ],
+)
+def test_figures_that_do_not_exist_say_why(table: list[tuple[str, ...]], why: str) -> None:
+    (total, *_) = agreements(JOB, cards(len(table)), replies(table))
+    told = as_json(total)
+    assert told["undefined"] == why
+    assert told["fleiss_kappa"]["value"] is told["krippendorff_alpha"]["value"] is None
+    assert told["cohen_kappa"] is None or told["cohen_kappa"]["value"] is None
+
+
+def test_figures_that_exist_need_no_reason() -> None:
+    assert as_json(agreements(JOB, cards(6), replies(TABLE))[0])["undefined"] is None
 
 
 def test_criteria_are_told_apart() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unwaver.errors import StoreError
 from unwaver.people.job import Job
 from unwaver.people.queue import BATCH, Gone, left, next_card, release, save, smallest_gap
 from unwaver.people.store import Card, Database
@@ -57,6 +58,63 @@ def test_each_card_goes_to_k_people_and_to_nobody_twice(database: Database) -> N
     assert all(len(ids) == len(set(ids)) for ids in seen.values())
     assert set(Counter(id for ids in seen.values() for id in ids).values()) == {3}
     assert sum(map(len, seen.values())) == 90
+
+
+def taken(database: Database) -> dict[str, int]:
+    return {row["id"]: row["taken"] for row in database.rows("SELECT id, taken FROM units")}
+
+
+def test_a_skipped_card_goes_to_somebody_else(database: Database) -> None:
+    """Who skips says nothing of a card: k others do. They do not get it again, and may change their mind."""
+    cards(database, 1)
+    what = job(raters=2)
+    shy, ann, bob, cy = people(database, 4)
+    card = next_card(database, what, shy, 0.0)
+    assert card is not None
+    save(database, what, shy, card, {"skip": "?"}, times=0, seconds=None, now=0.0)
+    assert next_card(database, what, shy, 0.0) is None
+    assert left(database, what, shy) == 0
+    assert work(database, what, ann) == work(database, what, bob) == ["0.0"]
+    assert work(database, what, cy) == []
+    save(database, what, shy, card, PAGE, times=1, seconds=None, now=0.0)
+    assert taken(database) == {"u0": 3}
+
+
+def test_a_skipped_card_is_counted_in_one_way_whatever_happens_to_the_person(database: Database) -> None:
+    cards(database, 1)
+    what = job(raters=2)
+    shy, ann = people(database, 2)
+    card = next_card(database, what, shy, 0.0)
+    assert card is not None
+    save(database, what, shy, card, {"skip": "?"}, times=0, seconds=None, now=0.0)
+    assert work(database, what, ann) == ["0.0"]
+    for aside in (True, False):
+        database.set_aside(shy, aside)
+        assert taken(database) == {"u0": 1}
+    database.forget(shy)
+    assert taken(database) == {"u0": 1}
+
+
+def test_a_group_in_which_somebody_skips_a_card_goes_to_somebody_else_as_a_whole(database: Database) -> None:
+    cards(database, 1, places=2)
+    what = job(kind="answer", raters=1)
+    shy, ann = people(database, 2)
+    first = next_card(database, what, shy, 0.0)
+    assert first is not None
+    save(database, what, shy, first, {"skip": "?"}, times=0, seconds=None, now=0.0)
+    assert next_card(database, what, ann, 0.0) is None  # shy has the group as long as it is not done
+    assert len(work(database, what, shy)) == 1
+    assert sorted(work(database, what, ann)) == ["0.0", "0.1"]
+
+
+def test_a_file_that_was_deleted_while_it_is_open_takes_no_more_replies(tmp_path: Path) -> None:
+    """Else they would be lost, with an answer that they are saved."""
+    found = Database(tmp_path / "job.sqlite")
+    cards(found, 1)
+    (tmp_path / "job.sqlite").rename(tmp_path / "moved.sqlite")
+    with pytest.raises(StoreError, match=r"job\.sqlite: the file was moved or deleted"):
+        people(found, 1)
+    found.close()
 
 
 @settings(max_examples=30, deadline=None)

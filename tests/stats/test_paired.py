@@ -114,6 +114,19 @@ def test_the_other_way_round_is_the_opposite(seed: int, units: int) -> None:
     assert there.p == pytest.approx(back.p, abs=0.03)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_shares_differ_by_no_more_than_one(seed: int) -> None:
+    """Student's t of a few groups knows of no limits."""
+    draw = np.random.default_rng(seed)
+    count = int(draw.integers(5, 12))
+    one, other = ((draw.random(count) < p).astype(np.float64) for p in (0.85, 0.2))
+    for units in (np.arange(count), draw.integers(0, 7, (count, 2))):
+        found = difference(one, other, units)
+        assert found is not None
+        if found.low is not None and found.high is not None:
+            assert -1 <= found.low <= found.difference <= found.high <= 1
+
+
 def test_only_groups_of_both_count() -> None:
     nan = np.nan
     found = difference(np.array([1.0, nan, 0.0, nan]), np.array([nan, 1.0, 1.0, nan]), np.arange(4))

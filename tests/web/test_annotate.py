@@ -155,6 +155,20 @@ def test_back_and_correct(start: Start) -> None:
     assert (reply.value, reply.times) == ({"value": "5"}, 2)
 
 
+def test_a_list_shows_where_prompts_differ(start: Start) -> None:
+    """Not the examples that all begin with, and both ends of a long one."""
+    asked = ("Who wrote it, and " + "then " * 30 + "when?", "Who wrote it, and " + "then " * 30 + "why?", "Is it so?")
+    shown = [{"prompt": f"Q: One?\nA: yes\n\nQ: {text}\nA:", "choices": ["yes", "no"]} for text in asked]
+    _, (browser,) = start("answer", [Card(f"c{n}", f"c{n}", each) for n, each in enumerate(shown)])
+    for _ in shown:
+        browser.send({"value": "no"})
+    assert "Your replies" in browser.page.text  # the last page leads there, and says how far one is
+    assert "3 done" in browser.page.text
+    rows = re.findall(r'<td class="text-cell" dir="auto">(.*?)</td>', browser.open("/mine").text)
+    assert not any("One?" in row for row in rows)
+    assert {row.rpartition(" ")[2] for row in rows} == {"when?", "why?", "so?"}
+
+
 def test_skip_and_flag(start: Start) -> None:
     desk, (browser,) = start("rate")
     browser.send({"skip": "1"})

@@ -80,6 +80,39 @@ def test_agreement_and_rules(played: Any) -> None:
     assert "α is ordinal" in owner.page.text
 
 
+def test_an_agreement_that_does_not_exist_says_why(played: Any) -> None:
+    _, owner = played("rate", ({"value": "5"}, {"value": "5"}))
+    assert "undefined" in owner.page.text
+    assert "all labels are the same" in owner.page.text
+    assert "In brackets" not in owner.page.text  # there are none
+
+
+def test_people_who_write_neither_agree_nor_contradict(played: Any) -> None:
+    """Texts are not compared: the page does not say that nobody has replied."""
+    for kind in ("write",):
+        _, owner = played(kind)
+        for part in ("agreement", "disputed", "No card has two replies", "nobody contradicts"):
+            assert part not in owner.page.text
+        assert "Somebody dozes." in owner.open("/owner/cards").text
+
+
+def test_what_to_do_next(played: Any) -> None:
+    _, owner = played("answer")
+    assert "unwaver report job.toml" in owner.page.text
+
+
+def test_the_first_page_of_the_owner_is_theirs(played: Any) -> None:
+    _, owner = played("rate")
+    assert "3 of 3 cards" in owner.open("/").text
+
+
+def test_skipped_cards_are_no_replies(played: Any) -> None:
+    _, owner = played("rate", ({"value": "5"}, {"skip": "1"}))
+    assert "0 of 3 cards have 2 replies" in owner.page.text
+    assert "3 of 6 replies" in owner.page.text
+    assert "1 of 2" in owner.open("/owner/cards?only=open").text
+
+
 def test_disputes_are_decided(played: Any) -> None:
     desk, owner = played("review", ({"value": "ok"}, {"value": "wrong", "reason": "weaker"}))
     assert owner.page.text.count("<details>") == 3
@@ -123,7 +156,7 @@ def test_only_the_owner_sees_it(played: Any) -> None:
     for path in ("/owner", "/owner/export/replies.csv", "/owner/forget/3"):
         assert rater.open(path).status_code == 403
     assert rater.client.post("/owner/aside", data={"rater": "3", "aside": "1"}).status_code == 403
-    for path in ("/", "/mine", "/card/1"):
+    for path in ("/mine", "/card/1"):
         assert owner.open(path).status_code == 403
     assert owner.open("/owner/export/../../job.sqlite").status_code in (403, 404)
     assert owner.client.post("/owner/aside", data={"rater": "2", "aside": "1"}).status_code == 403  # no csrf

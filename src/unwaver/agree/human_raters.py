@@ -79,7 +79,7 @@ def _entry(found: Agreement) -> dict[str, Any]:
     entry = asdict(found.fleiss)
     kappa = entry.pop("kappa")
     told = as_json(found)
-    more = {name: told[name] for name in ("cohen_kappa", "krippendorff_alpha")}
+    more = {name: told[name] for name in ("undefined", "cohen_kappa", "krippendorff_alpha")}
     return {"fleiss_kappa": kappa["value"], "low": kappa["low"], "high": kappa["high"], **entry, **more}
 
 
@@ -87,8 +87,7 @@ def in_words(found: Mapping[str, Any]) -> str:
     """3 raters of 60 pairs: Fleiss' κ 0.62 [0.41 – 0.79], Krippendorff's α 0.62 [0.41 – 0.79], 81.1 % of the pairs
     of raters agree. By kind, a line for each follows."""
     if found["fleiss_kappa"] is None:
-        why = "all labels are the same" if found["items"] else "no pair has two labels"
-        said = f"Fleiss' κ is undefined: {why}"
+        said = f"κ and α are undefined: {found['undefined']}"
     else:
         of_two = [f"Cohen's κ {_value(found['cohen_kappa'])}"] if found["cohen_kappa"] else []
         own = {"value": found["fleiss_kappa"], "low": found["low"], "high": found["high"]}

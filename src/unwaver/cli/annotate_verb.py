@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -152,7 +153,9 @@ def _serve(path: Path, people: list[str], host: str, port: int | None, proxy: st
             )
         click.echo("Ctrl-C stops the server. Everything that was saved is kept.")
 
-    serve(app, listening, ready, proxied=proxy is not None)
+    with suppress(KeyboardInterrupt):  # uvicorn has closed everything by then
+        serve(app, listening, ready, proxied=proxy is not None)
+    click.echo(f"Stopped. unwaver annotate {path} goes on.")
 
 
 def _tell_about_links(path: Path, made: bool, raters: int) -> None:

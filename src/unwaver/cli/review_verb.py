@@ -104,7 +104,7 @@ def _print_agreement(files: tuple[Path, ...], seed: int, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from unwaver.people.agreement import HEADER, row
+    from unwaver.people.agreement import HEADER, notes, row
     from unwaver.reports.terminal import print_rows
 
     screen = Console(highlight=False)
@@ -115,8 +115,7 @@ def _print_agreement(files: tuple[Path, ...], seed: int, as_json: bool) -> None:
         print_rows(
             [["rule", "keeps", "of"], *([rule, f"{n:,}", f"{of:,}"] for rule, (n, of) in rules.items())], screen
         )
-    level = f" α is {found[0].level}." if found else ""
-    screen.print(f"In brackets: 95 % interval over clusters of groups.{level}", style="dim", markup=False)
+    screen.print(" ".join(notes(found)), style="dim", markup=False)
 
 
 def _of_job(files: tuple[Path, ...]) -> _Agreed:

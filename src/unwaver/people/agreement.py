@@ -27,6 +27,17 @@ class Agreement:
     alpha: Raters
     level: Level
 
+    @property
+    def undefined(self) -> str | None:
+        """Why there is no κ and no α; None where there are."""
+        if self.fleiss.kappa.value is not None:
+            return None
+        return "all labels are the same" if self.fleiss.items else "nothing has labels of two people"
+
+    @property
+    def has_interval(self) -> bool:
+        return any(each is not None and each.kappa.low is not None for each in (self.cohen, self.fleiss, self.alpha))
+
 
 def agreement_of(
     table: Floats,
@@ -80,6 +91,13 @@ def row(found: Agreement) -> list[str]:
     return [f"{found.fleiss.items:,}", agree, value(found.cohen), value(found.fleiss), value(found.alpha)]
 
 
+def notes(found: Sequence[Agreement]) -> list[str]:
+    """What a reader of the table must know: what brackets are, how α sees labels, why a figure is missing."""
+    brackets = ["In brackets: 95 % interval over clusters of groups."] if any(f.has_interval for f in found) else []
+    reasons = dict.fromkeys(f"Undefined: {each.undefined}." for each in found if each.undefined)
+    return [*brackets, *([f"α is {found[0].level}."] if found else []), *reasons]
+
+
 HEADER = ("items", "agree %", "Cohen's κ", "Fleiss' κ", "Krippendorff's α")
 
 
@@ -98,6 +116,7 @@ def as_json(found: Agreement) -> dict[str, Any]:
         "missing": found.fleiss.missing,
         "raters": found.fleiss.raters,
         "agreement": found.fleiss.agreement,
+        "undefined": found.undefined,
         "cohen_kappa": one(found.cohen),
         "fleiss_kappa": one(found.fleiss),
         "krippendorff_alpha": {**(one(found.alpha) or {}), "level": found.level},

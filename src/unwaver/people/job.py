@@ -15,7 +15,7 @@ from typing import Any
 from unwaver.checked import is_number, is_text, is_whole
 from unwaver.errors import DataError, near
 from unwaver.files import read_toml, shown
-from unwaver.people.rules import MEAN, check_rule
+from unwaver.people.rules import MEAN, YES, check_rule
 
 KINDS = {
     "rate": "How similar are an original and its variant, from 1 to 5?",
@@ -196,12 +196,26 @@ def _check_whole(job: Job) -> None:
     if job.kind == "write" and not job.field:
         raise DataError("field is missing: which text is paraphrased", file=job.path, hint='field = "question"')
     _check_rules(job)
+    _check_grades(job)
     if job.kind == "write" and job.checks:
         hint = "leave [[checks]] out; a job of kind validate judges what people wrote"
         raise DataError("[[checks]]: a paraphrase has no one right answer", file=job.path, hint=hint)
     for where, entries in (("[[practice]]", job.practice), ("[[checks]]", job.checks)):
         for n, known in enumerate(entries, 1):
             _check_known(job, known, f"{where} number {n}")
+
+
+def _check_grades(job: Job) -> None:
+    """Labels of pairs are numbers, or yes and anything else: words that mean neither would all become no."""
+    same = [grade in (*YES, "unsure") for grade in job.grades]
+    if job.kind != "pairs" or all(grade.isdigit() for grade in job.grades):
+        return
+    if not any(grade in YES for grade in job.grades) or all(same):
+        what = "all of these say" if all(same) else "none of these says"
+        hint = f'grades = ["yes", "no"], or numbers: ["1", "2", "3"]; {", ".join(YES)} say that they do'
+        raise DataError(
+            f"grades = {shown(list(job.grades))}: {what} that two answers say the same", file=job.path, hint=hint
+        )
 
 
 def _check_known(job: Job, known: Known, where: str) -> None:

@@ -6,6 +6,7 @@
   each person from the seed.
 - A person takes one unit at a time. With `answer`, it is a batch of groups: one card of each, in an order that is
   drawn, then another of each. The cards of a group stand as far apart as the batch allows.
+- Who skips a card is not one of its people: somebody else gets it.
 - What is not answered within the time is free again; each save gives all that a person holds new time. A late
   reply is still kept where nobody else has the unit.
 - Every `check_every` cards a person gets one whose answer is known, while there are such.
@@ -21,10 +22,9 @@ from itertools import groupby
 from typing import Any
 
 from unwaver.people.job import Job
-from unwaver.people.store import Card, Database, Reply, reply_of
+from unwaver.people.store import DONE, SKIPPED, Card, Database, Reply, reply_of
 
 BATCH = 20  # groups that a person takes at once with `answer`, and the rest with them where it is smaller
-DONE = 1e18  # the time of a claim whose cards are all answered: it does not end
 
 # what somebody may get at all: no known answers, nothing withdrawn, no text of their own, here or in another job
 _MAY_GET = """
@@ -195,12 +195,12 @@ def _prolong(db: sqlite3.Connection, job: Job, rater: int, unit: str, now: float
     """New time for all that a person holds; what they have done does not end."""
     until = now + 60 * job.claim_minutes
     db.execute(f"UPDATE claims SET until = ? WHERE rater = ? AND until < {DONE}", (until, rater))
-    db.execute(
-        f"UPDATE claims SET until = {DONE} WHERE rater = :rater AND unit = :unit AND NOT EXISTS ("
-        "SELECT 1 FROM cards WHERE cards.unit = :unit AND NOT EXISTS ("
-        "SELECT 1 FROM replies WHERE replies.card = cards.id AND replies.rater = :rater))",
-        {"rater": rater, "unit": unit},
-    )
+    own = "SELECT json_extract(value, '$.skip') FROM replies WHERE replies.card = cards.id AND rater = :rater"
+    query = f"SELECT EXISTS ({own}) AS done, ({own}) IS NOT NULL AS skipped FROM cards WHERE unit = :unit"
+    cards = db.execute(query, {"rater": rater, "unit": unit}).fetchall()
+    if all(card["done"] for card in cards):
+        until = SKIPPED if any(card["skipped"] for card in cards) else DONE
+        db.execute("UPDATE claims SET until = ? WHERE rater = ? AND unit = ?", (until, rater, unit))
 
 
 _COUNTS = """

@@ -28,7 +28,9 @@ from unwaver.errors import StoreError
 from unwaver.people.store_errors import explain
 
 VERSION = 2
-SCHEMA = """
+# the times of claims that do not end, because all cards are answered; with one that was skipped, others get them
+DONE, SKIPPED = 1e18, 2e18
+SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE raters (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, token TEXT NOT NULL UNIQUE,
@@ -55,11 +57,15 @@ CREATE INDEX claims_of_unit ON claims (unit);
 CREATE INDEX claims_that_end ON claims (until);
 CREATE TRIGGER claim_made AFTER INSERT ON claims WHEN (SELECT NOT aside FROM raters WHERE id = NEW.rater)
 BEGIN UPDATE units SET taken = taken + 1 WHERE id = NEW.unit; END;
-CREATE TRIGGER claim_ended AFTER DELETE ON claims WHEN (SELECT NOT aside FROM raters WHERE id = OLD.rater)
+CREATE TRIGGER claim_ended AFTER DELETE ON claims
+WHEN OLD.until < {SKIPPED} AND (SELECT NOT aside FROM raters WHERE id = OLD.rater)
 BEGIN UPDATE units SET taken = taken - 1 WHERE id = OLD.unit; END;
+CREATE TRIGGER claim_skipped AFTER UPDATE OF until ON claims WHEN (SELECT NOT aside FROM raters WHERE id = OLD.rater)
+AND (OLD.until < {SKIPPED}) != (NEW.until < {SKIPPED})
+BEGIN UPDATE units SET taken = taken - (OLD.until < {SKIPPED}) + (NEW.until < {SKIPPED}) WHERE id = OLD.unit; END;
 CREATE TRIGGER set_aside AFTER UPDATE OF aside ON raters WHEN OLD.aside != NEW.aside
 BEGIN UPDATE units SET taken = taken + OLD.aside - NEW.aside WHERE id IN (
-SELECT unit FROM claims WHERE rater = NEW.id); END;
+SELECT unit FROM claims WHERE rater = NEW.id AND until < {SKIPPED}); END;
 CREATE TABLE replies (
     card TEXT NOT NULL REFERENCES cards (id), rater INTEGER NOT NULL REFERENCES raters (id), value TEXT NOT NULL,
     number INTEGER NOT NULL, seconds REAL, saved REAL NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (rater, card)
@@ -124,6 +130,7 @@ class Database:
                 self.db.execute("PRAGMA synchronous=FULL")
                 self.db.execute("PRAGMA foreign_keys=ON")
                 self.db.execute("PRAGMA secure_delete=ON")  # what is deleted is not in the file any more
+                self._file = _file(path)
                 self._prepare()
             self.db.row_factory = sqlite3.Row
             self.db.create_function("identity", 1, identity, deterministic=True)
@@ -150,6 +157,9 @@ class Database:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing, and nobody else writes in between."""
         with self._turn, self._explained():
+            if _file(self.path) != self._file:  # SQLite would go on with a file that nobody can open any more
+                hint = "put it back, or stop the server and start it again"
+                raise StoreError("the file was moved or deleted while it was open", file=self.path, hint=hint)
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
@@ -331,6 +341,15 @@ class Database:
 _OWN = "SELECT 1 FROM authors JOIN raters ON identity(raters.name) = authors.name WHERE authors.unit = claims.unit"
 _OWN += " AND raters.id = claims.rater"
 _CARDS = "SELECT cards.*, author, withdrawn FROM cards JOIN units ON units.id = unit"
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one of the same name."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def identity(name: str) -> str:

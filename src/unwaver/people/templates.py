@@ -52,10 +52,18 @@ _CARDS = {
     "pairs": 'question = "Where is Bonn?"\none = "In Germany."\nother = "Germany"\nanswer = "yes"',
     "review": 'original = "A man sleeps."\nvariant = "No man sleeps."\nexpected = "the same"\nanswer = "wrong"',
 }
+_BECAUSE = {
+    "rate": "Both say that a man sleeps.",
+    "write": "It says the same in other words.",
+    "validate": "It says the opposite.",
+    "answer": "Snow is white.",
+    "pairs": "Both name the same country.",
+    "review": "It says the opposite.",
+}
 _KNOWN = """
 [[practice]]                # shown before the first card, with the answer; as many as you like
 {card}
-because = "…"
+because = "{because}"
 """
 _CHECKS = """
 [[checks]]                  # between the cards, to see whether somebody reads them; as many as you like
@@ -73,7 +81,7 @@ def template(kind: str) -> str:
         raters=1 if kind == "write" else 3,
         unit={"answer": "group", "write": "text"}.get(kind, "card"),
     )
-    known = _KNOWN.format(card=_CARDS[kind])
+    known = _KNOWN.format(card=_CARDS[kind], because=_BECAUSE[kind])
     # there is no one right paraphrase, so none that could be checked
     checks = "" if kind == "write" else _CHECKS.format(card=_CARDS[kind])
     return text + _OWN[kind] + known + checks

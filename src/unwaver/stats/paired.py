@@ -153,7 +153,7 @@ def _with_unseen(
         high = max(high, (1 - unseen) * total + unseen)
     if not (each < 0).any() or interval == "exact":
         low = min(low, (1 - unseen) * total - unseen)
-    return min(low, total), max(high, total), interval
+    return max(-1.0, min(low, total)), min(1.0, max(high, total)), interval  # Student's t knows of no limits
 
 
 def _by_items(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from statistics import median
 from typing import Any
 
@@ -17,7 +17,7 @@ from unwaver.web.desk import Visit
 from unwaver.web.pages import page
 
 LONGEST_PAUSE = 3600.0  # seconds; a page that was open longer says nothing of how long a card takes
-SHOWN = 80  # characters of a text in a list
+SHOWN = 100  # characters of a text in a list
 
 
 def home(visit: Visit) -> Response:
@@ -31,7 +31,7 @@ def home(visit: Visit) -> Response:
         text = "Every card that is yours is done. You can still look at your replies and change them."
         if others_are_busy(visit.desk.database, visit.rater.id):
             text += " Others still work on some cards. If they leave one, you can get it: look here again later."
-        return page("message.html", title="Thank you", text=text, link="/mine", link_text="Your replies")
+        return page("done.html", job=visit.desk.job, here="card", text=text, **_progress(visit))
     return _card_page(visit, card)
 
 
@@ -211,23 +211,32 @@ def _no_such_card() -> Response:
 def mine(visit: Visit) -> Response:
     """All replies of this person, the last one first."""
     database = visit.desk.database
-    rows = []
+    rows, cards = [], {card.id: card for card in database.cards()}
+    common = common_lines(cards.values())
     for reply in reversed(database.replies(visit.rater.id)):
-        found = database.card(reply.card)
+        found = cards.get(reply.card)
         if found is not None:
-            text, said = _summary(as_shown(visit.desk.job, found, visit.rater.id)), in_words(reply.value)
+            text, said = _summary(as_shown(visit.desk.job, found, visit.rater.id), common), in_words(reply.value)
             rows.append({"number": reply.number, "text": text, "said": said, "url": f"/card/{found.number}"})
     return page("mine.html", job=visit.desk.job, here="mine", rows=rows, **_progress(visit))
 
 
-def _summary(shown: Mapping[str, Any]) -> str:
+def _summary(shown: Mapping[str, Any], common: Set[str]) -> str:
     names = ("question", "variant", "prompt", "text", "one")
-    return short(next((str(shown[name]) for name in names if shown.get(name)), ""))
+    return short(next((str(shown[name]) for name in names if shown.get(name)), ""), common)
 
 
-def short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= SHOWN else f"{text[:SHOWN].rstrip()}…"
+def common_lines(cards: Iterable[Card]) -> frozenset[str]:
+    """The lines that the prompts of all cards have, such as instructions and examples: they tell none from another."""
+    prompts = [str(card.shown["prompt"]).split("\n") for card in cards if card.known is None and "prompt" in card.shown]
+    return frozenset.intersection(*map(frozenset, prompts)) if len(prompts) > 1 else frozenset()
+
+
+def short(text: str, common: Set[str] = frozenset()) -> str:
+    """In one line, without its middle where it is long: two wordings may differ at the end alone."""
+    own = " ".join(" ".join(line for line in text.split("\n") if line not in common).split())
+    text = own or " ".join(text.split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN // 2].rstrip()} … {text[-SHOWN // 2 :].lstrip()}"
 
 
 def in_words(value: Mapping[str, Any]) -> str:

@@ -109,6 +109,8 @@ def _admit(desk: Desk, handler: Handler, request: Request, form: Form, owner: bo
     rater = desk.database.rater(session.who) if session else None
     if session is None or rater is None or link_of(rater.token) != session.link:
         return _unknown()
+    if rater.owner and request.url.path == "/":
+        return RedirectResponse("/owner", status_code=303)
     if rater.owner != owner:
         return page("message.html", 403, title="Not for you", text="This page is for somebody else.", link=None)
     if request.method == "POST" and not desk.sessions.is_own_form(session, form.get(FIELD, [""])[0]):

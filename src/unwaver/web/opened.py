@@ -20,12 +20,12 @@ ADDRESS = "address"  # of the server, for links that are made while it runs
 
 
 def open_job(path: Path, console: Console | None = None) -> tuple[Job, list[Group], int]:
-    """The job, its groups, and how many cards it has. Cards that are in the database already stay as they are."""
+    """The job, its groups, and how many cards it has without those of [[checks]]. Cards that are in the database already stay as they are."""
     job = read_job(path)
     found = content(job, console)
     _check_kind(job)
     keep_cards(job, found)
-    return job, found.groups, len(found.cards)
+    return job, found.groups, sum(card.known is None for card in found.cards)
 
 
 def _check_kind(job: Job) -> None:

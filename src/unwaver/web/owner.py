@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from statistics import median
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
 from unwaver.people import chain, outcome
-from unwaver.people.agreement import Agreement, value
+from unwaver.people.agreement import Agreement, notes, value
 from unwaver.people.figures import agreements, disputed, kept_by, progress, said_of
+from unwaver.people.job import Job
 from unwaver.people.queue import smallest_gap
 from unwaver.people.rules import presets_for
 from unwaver.people.store import Card, Reply
 from unwaver.types import Group
-from unwaver.web.annotate import in_words, short
+from unwaver.web.annotate import common_lines, in_words, short
 from unwaver.web.desk import Visit
 from unwaver.web.pages import page
 
@@ -33,22 +34,41 @@ def overview(visit: Visit) -> Response:
     open_cards = [id for id in disputed(said) if id not in found.decisions]
     decided = [id for id in disputed(said) if id in found.decisions]
     cards = {card.id: card for card in found.cards}
-    judges = job.kind in ("rate", "validate", "review")
+    judges, common = job.kind in ("rate", "validate", "review"), common_lines(found.cards)
     return page(
         "owner.html",
         job=job,
         csrf=visit.csrf,
         people=progress(desk.database),
         agreement=[_agreement(row) for row in rows],
-        level=rows[0].level if rows else "",
+        notes=" ".join(notes(rows)),
+        compares=bool(rows) or not _is_of_texts(job, found.cards),
         rules=_rules(found, said) if judges else {},
         own_rule=outcome.rules_in_words(found),
-        disputed=[_dispute(found, cards[id]) for id in [*open_cards, *decided][:MOST_DISPUTED]],
+        disputed=[_dispute(found, cards[id], common) for id in [*open_cards, *decided][:MOST_DISPUTED]],
         more_disputed=max(0, len(open_cards) + len(decided) - MOST_DISPUTED),
         exports=[(name, about) for name, (about, _) in exports(visit).items()],
         gap=_gap(found),
+        then=_then(found),
         **_counts(found),
     )
+
+
+def _then(found: outcome.Outcome) -> str:
+    """The command that reads the job as it is, without an export."""
+    job = found.job
+    if job.kind in outcome.JUDGING and not chain.is_of_texts(found):
+        return f"unwaver run {job.source} --model NAME --review {job.path.name}"
+    return {
+        "answer": f"unwaver report {job.path.name} RUN --out beside.html",
+        "pairs": f"unwaver agreement validate --pairs {job.path.name}",
+    }.get(job.kind, "")
+
+
+def _is_of_texts(job: Job, cards: Sequence[Card]) -> bool:
+    """Whether people write: texts are not compared with one another."""
+    own = [card for card in cards if card.known is None]
+    return job.kind == "write" or (job.kind == "answer" and not any(card.shown.get("choices") for card in own))
 
 
 def _rules(found: outcome.Outcome, said: Mapping[str, list[str]]) -> dict[str, tuple[int, int]]:
@@ -65,7 +85,7 @@ def _gap(found: outcome.Outcome) -> int | None:
 
 def _counts(found: outcome.Outcome) -> dict[str, Any]:
     own = [card for card in found.cards if card.known is None and not card.withdrawn]
-    of_card = Counter(reply.card for reply in found.counted)
+    of_card = Counter(reply.card for reply in _said(found.counted))
     seconds = [reply.seconds for reply in found.counted if reply.seconds is not None]
     given = sum(min(of_card[card.id], found.job.raters) for card in own)
     typical = median(seconds) if seconds else None
@@ -79,6 +99,11 @@ def _counts(found: outcome.Outcome) -> dict[str, Any]:
         "flags": sum("flag" in reply.value for reply in found.counted),
         "hours": _duration(left * typical) if typical else "",
     }
+
+
+def _said(replies: Iterable[Reply]) -> list[Reply]:
+    """Without those that skip a card."""
+    return [reply for reply in replies if "skip" not in reply.value]
 
 
 def _duration(seconds: float) -> str:
@@ -99,7 +124,7 @@ def _agreement(row: Agreement) -> dict[str, str]:
     }
 
 
-def _dispute(found: outcome.Outcome, card: Card) -> dict[str, Any]:
+def _dispute(found: outcome.Outcome, card: Card, common: Set[str]) -> dict[str, Any]:
     replies = [reply for reply in found.counted if reply.card == card.id]
     hidden = ("about", "items", "choices", "field")
     texts = [(name, value) for name, value in card.shown.items() if name not in hidden and isinstance(value, str)]
@@ -107,7 +132,7 @@ def _dispute(found: outcome.Outcome, card: Card) -> dict[str, Any]:
     decision = found.decisions.get(card.id)
     return {
         "number": card.number,
-        "summary": summary(card),
+        "summary": summary(card, common),
         "said": ", ".join(str(reply.value["value"]) for reply in replies if "value" in reply.value),
         "decided": in_words(decision) if decision else "",
         "texts": texts,
@@ -116,15 +141,16 @@ def _dispute(found: outcome.Outcome, card: Card) -> dict[str, Any]:
     }
 
 
-def summary(card: Card) -> str:
-    """The beginning of a card: what tells it from the others."""
+def summary(card: Card, common: Set[str] = frozenset()) -> str:
+    """A card in a line: what tells it from the others. `common` are lines that all prompts have."""
     names = ("variant", "question", "prompt", "text")
-    return short(next((str(card.shown[name]) for name in names if card.shown.get(name)), card.id))
+    return short(next((str(card.shown[name]) for name in names if card.shown.get(name)), card.id), common)
 
 
 def _remark(found: outcome.Outcome, reply: Reply) -> dict[str, str]:
     value = reply.value
-    said, reason, flag = in_words(value), str(value.get("reason", "")), str(value.get("flag", ""))
+    said = " · ".join(map(str, value["texts"])) if "texts" in value else in_words(value)
+    reason, flag = str(value.get("reason", "")), str(value.get("flag", ""))
     if value.get("skip") not in (None, "skipped"):
         reason = str(value["skip"])
     return {"who": found.names.get(reply.rater, ""), "said": said, "reason": reason, "flag": flag}
@@ -143,13 +169,13 @@ def cards(visit: Visit) -> Response:
         replies.setdefault(reply.card, []).append(reply)
     own = [card for card in found.cards if card.known is None and not card.withdrawn]
     chosen = [card for card in own if _FILTERS[only](replies.get(card.id, []), found.job.raters)]
-    pages = max(1, -(-len(chosen) // PAGE))
+    pages, common = max(1, -(-len(chosen) // PAGE)), common_lines(found.cards)
     number = min(max(1, _number({"page": [asked.get("page", "1")]}, "page")), pages)
     rows = [
         {
             "number": card.number,
-            "summary": summary(card),
-            "count": len(replies.get(card.id, [])),
+            "summary": summary(card, common),
+            "count": len(_said(replies.get(card.id, []))),
             "decided": in_words(found.decisions[card.id]) if card.id in found.decisions else "",
             "replies": [_remark(found, reply) for reply in replies.get(card.id, [])],
         }
@@ -162,7 +188,7 @@ def cards(visit: Visit) -> Response:
 
 _FILTERS: Mapping[str, Callable[[Sequence[Reply], int], bool]] = {
     "": lambda _, __: True,
-    "open": lambda replies, most: len(replies) < most,
+    "open": lambda replies, most: len(_said(replies)) < most,
     "flagged": lambda replies, _: any(reply.value.get("flag") for reply in replies),
     "skipped": lambda replies, _: any("skip" in reply.value for reply in replies),
 }
