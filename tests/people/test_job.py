@@ -263,8 +263,14 @@ def test_a_rule_for_a_kind_that_there_is_not() -> None:
             "expected a text, or a table of texts by kind",
         ),
         ('kind = "rate"\nfrom = "g.jsonl"\nscale = ["a", "b", "c"]', "the scale has 3 grades"),
-        ('kind = "pairs"\nfrom = "p.csv"\ngrades = ["ja", "nein"]', "none of these says that two answers say the same"),
-        ('kind = "pairs"\nfrom = "p.csv"\ngrades = ["yes", "ok"]', "all of these say that two answers say the same"),
+        (
+            'kind = "pairs"\nfrom = "p.csv"\ngrades = ["ja", "nein"]',
+            "none of these says that two answers say the same",
+        ),
+        (
+            'kind = "pairs"\nfrom = "p.csv"\ngrades = ["yes", "ok"]',
+            "all of these say that two answers say the same",
+        ),
     ],
 )
 def test_rules_that_cannot_be(text: str, says: str, tmp_path: Path) -> None:

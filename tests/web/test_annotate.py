@@ -157,7 +157,11 @@ def test_back_and_correct(start: Start) -> None:
 
 def test_a_list_shows_where_prompts_differ(start: Start) -> None:
     """Not the examples that all begin with, and both ends of a long one."""
-    asked = ("Who wrote it, and " + "then " * 30 + "when?", "Who wrote it, and " + "then " * 30 + "why?", "Is it so?")
+    asked = (
+        "Who wrote it, and " + "then " * 30 + "when?",
+        "Who wrote it, and " + "then " * 30 + "why?",
+        "Is it so?",
+    )
     shown = [{"prompt": f"Q: One?\nA: yes\n\nQ: {text}\nA:", "choices": ["yes", "no"]} for text in asked]
     _, (browser,) = start("answer", [Card(f"c{n}", f"c{n}", each) for n, each in enumerate(shown)])
     for _ in shown:

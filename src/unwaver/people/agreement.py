@@ -36,7 +36,9 @@ class Agreement:
 
     @property
     def has_interval(self) -> bool:
-        return any(each is not None and each.kappa.low is not None for each in (self.cohen, self.fleiss, self.alpha))
+        return any(
+            each is not None and each.kappa.low is not None for each in (self.cohen, self.fleiss, self.alpha)
+        )
 
 
 def agreement_of(
@@ -93,7 +95,9 @@ def row(found: Agreement) -> list[str]:
 
 def notes(found: Sequence[Agreement]) -> list[str]:
     """What a reader of the table must know: what brackets are, how α sees labels, why a figure is missing."""
-    brackets = ["In brackets: 95 % interval over clusters of groups."] if any(f.has_interval for f in found) else []
+    brackets = (
+        ["In brackets: 95 % interval over clusters of groups."] if any(f.has_interval for f in found) else []
+    )
     reasons = dict.fromkeys(f"Undefined: {each.undefined}." for each in found if each.undefined)
     return [*brackets, *([f"α is {found[0].level}."] if found else []), *reasons]
 
