@@ -60,8 +60,8 @@ BEGIN UPDATE units SET taken = taken + 1 WHERE id = NEW.unit; END;
 CREATE TRIGGER claim_ended AFTER DELETE ON claims
 WHEN OLD.until < {SKIPPED} AND (SELECT NOT aside FROM raters WHERE id = OLD.rater)
 BEGIN UPDATE units SET taken = taken - 1 WHERE id = OLD.unit; END;
-CREATE TRIGGER claim_skipped AFTER UPDATE OF until ON claims WHEN (SELECT NOT aside FROM raters WHERE id = OLD.rater)
-AND (OLD.until < {SKIPPED}) != (NEW.until < {SKIPPED})
+CREATE TRIGGER claim_skipped AFTER UPDATE OF until ON claims
+WHEN (SELECT NOT aside FROM raters WHERE id = OLD.rater) AND (OLD.until < {SKIPPED}) != (NEW.until < {SKIPPED})
 BEGIN UPDATE units SET taken = taken - (OLD.until < {SKIPPED}) + (NEW.until < {SKIPPED}) WHERE id = OLD.unit; END;
 CREATE TRIGGER set_aside AFTER UPDATE OF aside ON raters WHEN OLD.aside != NEW.aside
 BEGIN UPDATE units SET taken = taken + OLD.aside - NEW.aside WHERE id IN (

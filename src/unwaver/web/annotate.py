@@ -227,7 +227,7 @@ def _summary(shown: Mapping[str, Any], common: Set[str]) -> str:
 
 
 def common_lines(cards: Iterable[Card]) -> frozenset[str]:
-    """The lines that the prompts of all cards have, such as instructions and examples: they tell none from another."""
+    """The lines that the prompts of all cards have, such as instructions and examples."""
     prompts = [
         str(card.shown["prompt"]).split("\n") for card in cards if card.known is None and "prompt" in card.shown
     ]

@@ -20,7 +20,8 @@ ADDRESS = "address"  # of the server, for links that are made while it runs
 
 
 def open_job(path: Path, console: Console | None = None) -> tuple[Job, list[Group], int]:
-    """The job, its groups, and how many cards it has without those of [[checks]]. Cards that are in the database already stay as they are."""
+    """The job, its groups, and how many cards it has without those of [[checks]]. Cards that are in the database
+    already stay as they are."""
     job = read_job(path)
     found = content(job, console)
     _check_kind(job)
