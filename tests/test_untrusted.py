@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import unwaver
-from unwaver import checked, unpack
+from unwaver import unpack
 from unwaver.answers.store import Store
 from unwaver.asking.audit import as_text
 from unwaver.engine.stored import read_run, read_seen
@@ -222,17 +222,6 @@ def test_a_view_in_place_of_a_table(run: Path, tmp_path: Path) -> None:
         db.close()
         with pytest.raises(StoreError, match="damaged, or it is not an answer store"):
             Store(tmp_path / "answers.sqlite", read_only=True).linked()
-
-
-def test_shapes() -> None:
-    shape = checked.fields({"a": checked.list_of(checked.text)}, {"b": checked.maybe(checked.count)})
-    assert shape({"a": ["x"], "b": None, "c": object()}) is None
-    assert shape({"a": ["x", 3]}) == ("a.1", 3, "a text")
-    assert shape({"a": [], "b": -1}) == ("b", -1, "a whole number of 0 or more")
-    assert shape({}) == ("", {}, 'an object with "a"')
-    assert checked.dict_of(checked.number)({"x": math.inf}) == ("x", math.inf, "a number")
-    assert not checked.is_number(10**400)
-    assert not checked.is_whole(True)
 
 
 def test_scores_of_another_type(run: Path, tmp_path: Path, unwaver: Any) -> None:

@@ -121,6 +121,15 @@ def test_what_the_fast_way_reads_is_read_fast(tmp_path: Path, monkeypatch: pytes
     assert not lines.told
 
 
+def test_a_run_whose_groups_share_an_id_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "groups.jsonl"
+    group = {"id": "g", "items": [{"text": "a"}, {"text": "b"}]}
+    place.write_text(f"{json.dumps(group)}\n{json.dumps(group)}\n")
+    with pytest.raises(DataError, match='"id": found "g", which line 1 has too') as found:
+        read_groups_file(place)
+    assert found.value.line == 2
+
+
 @pytest.mark.parametrize(
     ("data", "what", "line"),
     [

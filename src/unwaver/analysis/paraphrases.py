@@ -13,10 +13,10 @@ from statistics import fmean, stdev
 from typing import Any
 
 from unwaver.analysis.trees import syntactic_distance
-from unwaver.checked import is_number
 from unwaver.errors import DataError
 from unwaver.files import read_rows, shown
 from unwaver.text.distance import cosine_similarity, jaccard_distance, lexical_distance
+from unwaver.typed import is_number
 from unwaver.types import Group, Item
 
 Annotations = Mapping[tuple[str, str], Mapping[str, Any]]  # (item, field) -> tree, vector

@@ -88,7 +88,9 @@ def main(args: list[str] | None = None) -> NoReturn:
     arguments = sys.argv[1:] if args is None else args
     as_json = "--json" in arguments
     gc.set_threshold(100_000, 20, 100)  # millions of objects without cycles: a fifth of the time of a large run
-    signal.signal(signal.SIGTERM, _interrupt)
+    for name in ("SIGTERM", "SIGHUP"):  # the second: the terminal was closed; nohup ignores it, and so do we
+        if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     guard()
     learn_environment()
     learn_arguments(arguments)

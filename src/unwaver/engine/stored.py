@@ -5,30 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from unwaver.checked import (
-    check,
-    count,
-    dict_of,
-    fields,
-    list_of,
-    made,
-    maybe,
-    name,
-    number,
-    one_of,
-    plain,
-    some,
-    text,
-    whole,
-)
+import msgspec
+
 from unwaver.engine.folder import AUDIT, GROUPS, RUN, RUN_VERSION, SEEN
 from unwaver.errors import DataError, about_json
 from unwaver.files import read_json, read_rows
 from unwaver.groups.from_lines import read_groups_file
 from unwaver.outputs import BEGINNINGS
 from unwaver.paths import head
+from unwaver.typed import Count, typed
 from unwaver.types import Group, Score
 
 INCOMPLETE = "copy the whole run folder, or run the same command again"
@@ -48,64 +35,131 @@ def read_run(place: Path) -> dict[str, Any]:
             file=path,
             hint="use the version of unwaver that wrote it",
         )
-    check(run, _RUN, path, _DAMAGED)
-    check(run, plain, path, _DAMAGED)
+    typed(_Named, run, path, _DAMAGED, halves=True)
+    typed(_Run, {name: run[name] for name in _Run.__struct_fields__ if name in run}, path, _DAMAGED)
     return run
 
 
 # what is read again; config.config_from looks at the configuration, failures.from_records at the failures
-_MODEL = fields(
-    {"name": text, "method": text}, {"writes": maybe(text), "form": maybe(text), "settings": maybe(dict_of(plain))}
-)
-_CERTIFIED = fields(
-    {
-        "case": text,
-        "model": text,
-        **dict.fromkeys(("items", "candidates", "judged", "kept"), count),
-        **dict.fromkeys(("acceptance", "distance_to_original", "distance_among_variants"), maybe(number)),
-        **{f"items_with_{n}": maybe(number) for n in (1, 3, 5)},
-    },
-    {**dict.fromkeys(("unfinished", "refused", "empty", "copies"), count), "no_verdict": dict_of(count)},
-)
-_CASE = fields(
-    {
-        "model": text,
-        "case": text,
-        "verdict": one_of("pass", "fail", "undecided"),
-        **dict.fromkeys(("number", "asked", "groups", "clusters_asked"), count),
-    }
-)
-_UNTIL = fields(
-    {"bar": text, "alpha": number, "seed": whole, "requests": count, "saved": count, "cases": list_of(_CASE)}
-)
-_PRICE = fields(
-    {"model": text, "source": text}, {**dict.fromkeys(("prompt", "answer", "cached"), maybe(number)), "date": text}
-)
-_RUN = fields(
-    {"models": some(list_of(_MODEL)), "words": dict_of(list_of(text))},
-    {
-        "command": list_of(name),
-        "judges": list_of(_MODEL),
-        "writer": maybe(_MODEL),
-        "certification": list_of(_CERTIFIED),
-        "until": maybe(_UNTIL),
-        "notes": dict_of(list_of(name)),
-        "hashes": dict_of(text),
-        "prompts": dict_of(fields({"prompt": text, "words": list_of(text)})),
-        "versions": dict_of(text),
-        "asking": fields(
-            {"began": text, "seconds": number, **dict.fromkeys(("calls", "tokens_in", "tokens_out"), count)},
-            {"cost": maybe(number), "prices": list_of(_PRICE)},
-        ),
-        "pilot": fields(
-            {"groups": count, "of": count, "calls": count, "cost": number},
-            dict.fromkeys(("cost_of_all", "low", "high", "at_most"), maybe(number)),
-        ),
-        "spent": fields(
-            {}, {"stopped": maybe(name), **dict.fromkeys(("calls", "tokens_in", "tokens_out"), count)}
-        ),
-    },
-)
+
+
+class _Model(msgspec.Struct):
+    name: str
+    method: str
+    writes: str | None = None
+    form: str | None = None
+    settings: dict[str, Any] | None = None
+
+
+class _Certified(msgspec.Struct):
+    case: str
+    model: str
+    items: Count
+    candidates: Count
+    judged: Count
+    kept: Count
+    acceptance: float | None
+    distance_to_original: float | None
+    distance_among_variants: float | None
+    items_with_1: float | None
+    items_with_3: float | None
+    items_with_5: float | None
+    unfinished: Count = 0
+    refused: Count = 0
+    empty: Count = 0
+    copies: Count = 0
+    no_verdict: dict[str, Count] = {}
+
+
+class _Case(msgspec.Struct):
+    model: str
+    case: str
+    verdict: Literal["pass", "fail", "undecided"]
+    number: Count
+    asked: Count
+    groups: Count
+    clusters_asked: Count
+
+
+class _Until(msgspec.Struct):
+    bar: str
+    alpha: float
+    seed: int
+    requests: Count
+    saved: Count
+    cases: list[_Case]
+
+
+class _Price(msgspec.Struct):
+    model: str
+    source: str
+    prompt: float | None = None
+    answer: float | None = None
+    cached: float | None = None
+    date: str = ""
+
+
+class _Asking(msgspec.Struct):
+    began: str
+    seconds: float
+    calls: Count
+    tokens_in: Count
+    tokens_out: Count
+    cost: float | None = None
+    prices: list[_Price] = []
+
+
+class _Pilot(msgspec.Struct):
+    groups: Count
+    of: Count
+    calls: Count
+    cost: float
+    cost_of_all: float | None = None
+    low: float | None = None
+    high: float | None = None
+    at_most: float | None = None
+
+
+class _Prompt(msgspec.Struct):
+    prompt: str
+    words: list[str]
+
+
+class _Run(msgspec.Struct):
+    models: Annotated[list[_Model], msgspec.Meta(min_length=1)]
+    words: dict[str, list[str]]
+    judges: list[_Model] = []
+    writer: _Model | None = None
+    certification: list[_Certified] = []
+    until: _Until | None = None
+    hashes: dict[str, str] = {}
+    prompts: dict[str, _Prompt] = {}
+    versions: dict[str, str] = {}
+    asking: _Asking | None = None
+    pilot: _Pilot | None = None
+
+
+class _Spent(msgspec.Struct):
+    stopped: str | None = None
+    calls: Count = 0
+    tokens_in: Count = 0
+    tokens_out: Count = 0
+
+
+class _Named(msgspec.Struct):
+    """What may name files."""
+
+    command: list[str] = []
+    notes: dict[str, list[str]] = {}
+    spent: _Spent = msgspec.field(default_factory=_Spent)
+
+
+class _Seen(msgspec.Struct):
+    seen: dict[str, list[str]]
+
+
+class _Scores(msgspec.Struct):
+    scores: list[Score]
 
 
 def read_kept(folder: Path, groups: Iterable[Group]) -> set[str] | None:
@@ -122,9 +176,8 @@ def read_kept(folder: Path, groups: Iterable[Group]) -> set[str] | None:
 def read_seen(folder: Path) -> dict[str, list[str]]:
     if not (folder / SEEN).exists():
         return {}
-    found = _read_json(folder / SEEN)
-    check(found, fields({"seen": dict_of(list_of(text))}), folder / SEEN, _DAMAGED)
-    return dict(found["seen"])
+    found: _Seen = typed(_Seen, _read_json(folder / SEEN), folder / SEEN, _DAMAGED)
+    return found.seen
 
 
 def read_groups(folder: Path) -> list[Group]:
@@ -137,9 +190,8 @@ def read_groups(folder: Path) -> list[Group]:
 def read_scores(path: Path) -> list[Score]:
     """The scores in a scores.json, or in what `unwaver score --json` printed."""
     hint = "use the output of `unwaver score --json`, or score the run again"
-    document = read_json(path)
-    check(document, fields({"scores": list_of(plain)}), path, hint)
-    return [made(Score, s, path, f"scores.{n}", hint) for n, s in enumerate(document["scores"])]
+    found: _Scores = typed(_Scores, read_json(path), path, hint)
+    return found.scores
 
 
 def _read_json(path: Path) -> dict[str, Any]:

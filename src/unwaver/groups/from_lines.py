@@ -6,13 +6,13 @@ which says what is wrong with it, or takes it. Both give the same group of the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from unwaver.files import Row, Where, extension, json_row, lines_of, read_rows
+from unwaver.files import Row, Where, extension, json_row, lines_of, read_rows, shown
 from unwaver.groups import expect_of
 from unwaver.groups.from_json import default_roles, group_from_json
 from unwaver.tables import read_table
@@ -194,4 +194,25 @@ def holds_groups(path: Path) -> bool:
 
 def read_groups_file(path: Path) -> list[Group]:
     """All groups of a file that unwaver wrote."""
-    return [group for group, _ in GroupLines(path)]
+    placed = list(GroupLines(path))
+    check_ids(placed)
+    return [group for group, _ in placed]
+
+
+def check_ids(placed: Iterable[tuple[Group, Where]]) -> None:
+    """Each id is that of one thing."""
+    lines: dict[str, int] = {}
+    items: dict[str, Mapping[str, str]] = {}
+    for group, where in placed:
+        if group.id in lines:
+            raise where.error(
+                f'"id": found {shown(group.id)}, which line {lines[group.id]} has too',
+                "give each group an id of its own",
+            )
+        lines[group.id] = where.line
+        for item in group.items:
+            if items.setdefault(item.id, item.fields) != item.fields:
+                raise where.error(
+                    f'"id": found item {shown(item.id)} a second time with another text',
+                    "give each item an id of its own",
+                )

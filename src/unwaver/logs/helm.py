@@ -14,7 +14,6 @@ from typing import Any
 
 import polars as pl
 
-from unwaver.checked import is_whole
 from unwaver.errors import DataError, near
 from unwaver.files import Where, read_json, shown
 from unwaver.logs.common import (
@@ -33,6 +32,7 @@ from unwaver.logs.common import (
 )
 from unwaver.logs.ended import log_status
 from unwaver.logs.foreign import unfinished_helm
+from unwaver.typed import is_whole
 
 NAME = "helm"
 STATE = "scenario_state.json"

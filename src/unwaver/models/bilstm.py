@@ -11,11 +11,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
-from unwaver import checked
 from unwaver.errors import DataError, ModelError
 from unwaver.files import read_json
 from unwaver.models.choosing import Outputs, check_alternatives, chosen
@@ -23,21 +23,21 @@ from unwaver.models.hf_classifier import joined_labels
 from unwaver.models.hf_common import folder_errors, import_torch, length_batches, pick_device
 from unwaver.models.ngrams import words_of
 from unwaver.models.trained import Trained
+from unwaver.typed import Count, typed
 from unwaver.types import Answer, Batch, Request
 
 WORDS, WEIGHTS = "words.json", "model.safetensors"
 PADDING, UNKNOWN = 0, 1
 BATCH_TOKENS = 16384
-_CONFIG = checked.fields(
-    {
-        "labels": checked.some(checked.list_of(checked.text)),
-        "dimension": checked.count,
-        "hidden": checked.count,
-        "length": checked.count,
-        "pair": checked.truth,
-    }
-)
 _HINT = "train it again: unwaver train --base bilstm; or copy the whole folder again"
+
+
+class _Config(msgspec.Struct):
+    labels: Annotated[list[str], msgspec.Meta(min_length=1)]
+    dimension: Count
+    hidden: Count
+    length: Count
+    pair: bool
 
 
 class Words:
@@ -166,7 +166,7 @@ def open_bilstm(
     if trained is None:
         raise ModelError("a BiLSTM without unwaver.json", file=folder, hint=_HINT)
     try:
-        checked.check(config, _CONFIG, folder / "config.json", _HINT)
+        typed(_Config, config, folder / "config.json", _HINT)
     except DataError as e:
         raise ModelError(e.message, file=e.file, hint=_HINT) from None
     return BiLstmModel(folder, name, identity, config, trained, device, map)
@@ -175,7 +175,7 @@ def open_bilstm(
 def _known_words(folder: Path) -> list[str]:
     try:
         found = read_json(folder / WORDS)
-        checked.check(found, checked.list_of(checked.text), folder / WORDS, _HINT)
+        typed(list[str], found, folder / WORDS, _HINT)
     except DataError as e:
         raise ModelError(e.message, file=e.file, hint=_HINT) from None
     return list(found)

@@ -17,11 +17,11 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 
-from unwaver import checked
 from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import Row, read_bytes, read_json, read_rows, read_text, shown, whole
 from unwaver.models.absolute import absolute_hint
@@ -32,6 +32,7 @@ from unwaver.stats import Ints
 from unwaver.stats.linear import Linear, fit
 from unwaver.stats.sampling import training_shares
 from unwaver.tasks import Task, fill, open_task
+from unwaver.typed import Count, typed
 from unwaver.types import Answer, Batch, Request
 
 VERSION = 1
@@ -86,15 +87,12 @@ class Bow:
         return " ".join(segments[n] for n in self.about["segments"])
 
 
-_ABOUT = checked.fields(
-    {
-        "version": checked.whole,
-        "task": checked.text,
-        "labels": checked.list_of(checked.text),
-        "segments": checked.some(checked.list_of(checked.count)),
-    },
-    {"features": checked.one_of(LENGTH, MEAN)},
-)
+class _About(msgspec.Struct):
+    version: int
+    task: str
+    labels: list[str]
+    segments: Annotated[list[Count], msgspec.Meta(min_length=1)]
+    features: Literal["length", "mean"] = "length"
 
 
 def open_model(name: str) -> Bow:
@@ -104,7 +102,7 @@ def open_model(name: str) -> Bow:
         about = read_json(place / "model.json")
         if isinstance(about, dict) and about.get("version", VERSION) != VERSION:
             raise ModelError(f"version {about['version']} of a bag of words, expected {VERSION}", file=place)
-        checked.check(about, _ABOUT, place / "model.json", hint)
+        typed(_About, about, place / "model.json", hint)
         raw = read_bytes(place / "weights.npz")
         arrays = read_arrays(place / "weights.npz", {"weights": (2, NUMBERS), "bias": (1, NUMBERS)}, hint)
     except DataError as e:

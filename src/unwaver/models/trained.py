@@ -14,18 +14,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from unwaver.checked import check, dict_of, fields, list_of, one_of, some, text, whole
 from unwaver.errors import DataError, ModelError, UsageError, near
 from unwaver.files import read_json
 from unwaver.models.arrays import WHOLE, read_arrays
 from unwaver.tasks import CALM, T5, TARGET, Task
 from unwaver.tasks.calm_layout import calm_fields
 from unwaver.tasks.choice import CHOICE, in_choice_form
+from unwaver.typed import typed
 from unwaver.types import Group, Item
 
 ABOUT, SEEN, HEADS = "unwaver.json", "seen.npz", "heads.safetensors"
@@ -35,6 +36,16 @@ FORMS = (PLAIN, CALM, TARGET, T5)  # that can be asked for; CHOICE comes with th
 _AGAIN = "train it again, or copy the whole folder again"
 
 Fingerprints = NDArray[np.uint64]
+
+
+class _Task(msgspec.Struct):
+    labels: Annotated[list[str], msgspec.Meta(min_length=1)]
+    form: Literal["plain", "calm", "target-only", "t5", "choice"]
+
+
+class _About(msgspec.Struct):
+    version: int
+    tasks: Annotated[dict[str, _Task], msgspec.Meta(min_length=1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +78,7 @@ def read_trained(folder: Path) -> Trained | None:
         about = read_json(path)
         if isinstance(about, dict) and about.get("version", VERSION) != VERSION:
             raise ModelError(f"version {about['version']}, this unwaver reads {VERSION}", file=path, hint=_AGAIN)
-        task = fields({"labels": some(list_of(text)), "form": one_of(*FORMS, CHOICE)})
-        check(about, fields({"version": whole, "tasks": some(dict_of(task))}), path, _AGAIN)
+        typed(_About, about, path, _AGAIN)
         seen = read_arrays(folder / SEEN, {"seen": (1, WHOLE)}, _AGAIN)["seen"]
     except DataError as e:
         raise ModelError(f"not what unwaver train wrote: {e.message}", file=e.file, hint=_AGAIN) from None

@@ -12,10 +12,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from unwaver.checked import is_number, is_text, is_whole
 from unwaver.errors import DataError, near
 from unwaver.files import read_toml, shown
 from unwaver.people.rules import MEAN, YES, check_rule
+from unwaver.typed import is_number, is_text, is_whole
 
 KINDS = {
     "rate": "How similar are an original and its variant, from 1 to 5?",

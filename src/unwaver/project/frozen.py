@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unwaver.checked import check, dict_of, fields, plain, text
+import msgspec
+
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder
@@ -25,11 +26,19 @@ from unwaver.project.file import Project, Source
 from unwaver.project.settings import OF_BOTH, OF_GROUPS
 from unwaver.secrets import masked_json
 from unwaver.tables import read_table
+from unwaver.typed import typed
 from unwaver.types import Group
 
 FOLDER, VERSION = "unwaver.groups", 1
 REBUILD = "unwaver check --rebuild makes the groups again"
 MOST_ROWS = 5  # named in an error
+
+
+class _Record(msgspec.Struct):
+    """What groups were made from: a hash of each row, and how."""
+
+    rows: dict[str, str]
+    made: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,7 @@ def _record(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise DataError("this file, which says what the groups were made from, is gone", file=path, hint=REBUILD)
     found = read_json(path)
-    check(found, fields({"rows": dict_of(text), "made": dict_of(plain)}), path, REBUILD)
+    typed(_Record, found, path, REBUILD)
     return dict(found)
 
 

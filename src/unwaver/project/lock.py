@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from unwaver import __version__
-from unwaver.checked import Wrong, check, dict_of, fields, list_of, maybe, number, text
 from unwaver.engine.folder import write_whole
 from unwaver.errors import DataError
 from unwaver.files import read_rows
+from unwaver.typed import typed
 from unwaver.types import Group
 
 LOCK, VERSION = "unwaver.lock.jsonl", 1
@@ -83,24 +83,6 @@ _ENTRY_FIELDS = (
 )  # fmt: skip
 
 
-_ALL = (*_ENTRY_FIELDS, "values", "texts")
-
-
-def _value(given: Any) -> Wrong | None:
-    """A number, a list of numbers, or null."""
-    return list_of(number)(given) if isinstance(given, list) else maybe(number)(given)
-
-
-_ENTRY = fields(
-    {
-        **dict.fromkeys(("source", "model", "task", "kind", "group", "hash", "metric", "answers"), text),
-        "value": _value,
-        "broken": maybe(number),
-    },
-    {"values": dict_of(_value), "texts": dict_of(text)},
-)
-
-
 def read_lock(path: Path) -> tuple[Mapping[str, Any], list[Entry]]:
     """The first line, and the entries; nothing if there is no lock."""
     if not path.exists():
@@ -113,8 +95,7 @@ def read_lock(path: Path) -> tuple[Mapping[str, Any], list[Entry]]:
         raise DataError(f"version {found!r} of the lock, expected {VERSION}", file=path, line=1, hint=hint)
     entries = []
     for row in rows[1:]:
-        check(row.cells, _ENTRY, path, f"line {row.where.line} was edited or cut: {ACCEPT}")
-        entries.append(Entry(**{name: row.cells[name] for name in _ALL if name in row.cells}))
+        entries.append(typed(Entry, row.cells, row.where, f"the line was edited or cut: {ACCEPT}"))
     return header, entries
 
 

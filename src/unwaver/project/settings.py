@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from unwaver.config import Config
-from unwaver.config_record import TYPES, option_of
+from unwaver.config_record import option_of
 from unwaver.errors import DataError, near
 from unwaver.named_models import as_text
+from unwaver.typed import typed
 
 # fields that a project cannot set: they are given in another way, or make no sense when a check is repeated
 _NOT_HERE = ("suites", "out", "until", "alpha", "pilot", "fetch", "store")
+_HINTS = get_type_hints(Config)
 TYPE_OF = {field.name: str(field.type) for field in fields(Config) if field.name not in _NOT_HERE}
 # the name of an option in the file -> the field of Config: "model" -> "models"
 FIELD_OF = {option_of(name).removeprefix("--").replace("-", "_"): name for name in TYPE_OF}
@@ -49,8 +51,5 @@ def _setting(name: str, value: Any, where: str, file: Path) -> tuple[str, Any]:
         value = value if isinstance(value, list) else [value]
     elif kind.startswith("Mapping") and isinstance(value, dict):
         value = {key: as_text(part) for key, part in value.items()}
-    expected, fits = TYPES[kind]
-    if not fits(value):
-        hint = f"see unwaver run --help for {option_of(field)}"
-        raise DataError(f"{where}: {name} = {value!r:.60}, expected {expected}", file=file, hint=hint)
-    return field, tuple(value) if isinstance(value, list) else value
+    found = typed(_HINTS[field], value, file, f"see unwaver run --help for {option_of(field)}", f"{where} {name}")
+    return field, found

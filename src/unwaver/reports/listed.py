@@ -23,7 +23,7 @@ from unwaver.metrics.violation import tau
 from unwaver.reports.ranking import BROKEN, HELD, ranked, worst_first
 from unwaver.stats import Floats
 from unwaver.text.shown import safe_json
-from unwaver.text.spreadsheet import guarded
+from unwaver.text.spreadsheet import written
 from unwaver.types import Group, Item
 
 STATES = ("held", "broken", "does not apply", "missing")
@@ -159,7 +159,8 @@ def as_jsonl(found: Sequence[Listed], known: Mapping[str, Group]) -> str:
 
 
 def as_csv(found: Sequence[Listed], known: Mapping[str, Group]) -> str:
-    """One line for each answer; what a spreadsheet could take for a formula begins with an apostrophe."""
+    """One line for each answer. What a spreadsheet could take for a formula begins with an apostrophe; characters
+    that are hidden or steer a terminal are spelled."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("state", "agreement", *BLOCK, "group", "expect", *ANSWER))
@@ -179,4 +180,4 @@ def as_csv(found: Sequence[Listed], known: Mapping[str, Group]) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, list):
         value = " | ".join(map(str, value))
-    return guarded(value) if isinstance(value, str) else value
+    return written(value) if isinstance(value, str) else value

@@ -12,17 +12,32 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unwaver.checked import check, fields, list_of, made, maybe, number, text
+import msgspec
+
 from unwaver.errors import DataError
 from unwaver.meaning import leading_of, meaning_of
 from unwaver.reports.kinds import ORDER, Level
 from unwaver.reports.verdict import counted, is_average, level_of, rates
+from unwaver.typed import fits, is_number, typed
 from unwaver.types import Score
 
 _HINT = "the file was cut or edited: unwaver score RUN computes the scores again"
-_PLAIN = fields(
-    dict.fromkeys(("suite", "task", "kind", "model", "method", "metric"), text), {"given": maybe(text)}
-)
+
+
+class _Line(msgspec.Struct):
+    """What tells scores apart."""
+
+    suite: str
+    task: str
+    kind: str
+    model: str
+    method: str
+    metric: str
+    given: str | None = None
+
+
+class _File(msgspec.Struct):
+    scores: list[_Line]
 
 
 class Share(NamedTuple):
@@ -107,12 +122,9 @@ def read_standings(path: Path) -> list[Standing]:
         raise DataError(f"cannot be read: {e}", file=path, hint=_HINT) from None
     except OSError as e:
         raise DataError(f"cannot be read: {e.strerror}", file=path, hint=_HINT) from None
-    try:
-        check(document, fields({"scores": list_of(lambda _: None)}), path, _HINT)
-        return standings(document["scores"], path)
-    except (KeyError, TypeError, AttributeError):  # to look at every score first takes as long as all the rest
-        check(document, fields({"scores": list_of(_PLAIN)}), path, _HINT)
-        raise
+    if not fits(_File, document):
+        typed(_File, document, path, _HINT)  # says what is wrong
+    return standings(document["scores"], path)
 
 
 def standings(scores: Sequence[Mapping[str, Any]], path: Path) -> list[Standing]:
@@ -120,7 +132,7 @@ def standings(scores: Sequence[Mapping[str, Any]], path: Path) -> list[Standing]
     found: dict[str, list[Relation]] = {}
     for block in _blocks(scores):
         leading = leading_of(block)
-        s = made(Score, leading.raw, path, "scores", _HINT)
+        s = typed(Score, leading.raw, path, _HINT, "scores")
         if not is_average(s):
             found.setdefault(s.model, []).append(_relation(_sentence(s, leading, block, path)))
     return [Standing(model, tuple(relations)) for model, relations in found.items()]
@@ -137,7 +149,7 @@ def _blocks(scores: Sequence[Mapping[str, Any]]) -> Iterator[list[_Named]]:
     blocks: dict[tuple[str, ...], list[_Named]] = {}
     for s in scores:
         value = s.get("value")
-        named = _Named(s["metric"], s.get("given"), value if number(value) is None else None, s)
+        named = _Named(s["metric"], s.get("given"), value if is_number(value) else None, s)
         blocks.setdefault((s["suite"], s["task"], s["kind"], s["model"], s["method"]), []).append(named)
     yield from blocks.values()
 
@@ -149,7 +161,7 @@ def _sentence(s: Score, leading: _Named, block: Sequence[_Named], path: Path) ->
         return s
     forms = (next((n for n in block if n.metric == name), None) for name in meaning.verdict_of)
     other = next((form for form in forms if form is not None and form.value is not None), None)
-    return s if other is None else made(Score, other.raw, path, "scores", _HINT)
+    return s if other is None else typed(Score, other.raw, path, _HINT, "scores")
 
 
 def _relation(s: Score) -> Relation:

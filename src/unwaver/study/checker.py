@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unwaver.checked import is_number
 from unwaver.errors import DataError, near
 from unwaver.models.trained import check_form
 from unwaver.train.attack import ANY, KEEP, WAYS
 from unwaver.train.base import CHOOSE, CLASSIFY, TEXT
 from unwaver.train.recipes import NAMES as RECIPES
 from unwaver.train.setup import ALL
+from unwaver.typed import is_number
 
 EXAMPLE = 'write bases = ["PATH"], a table [tasks.mrpc] and a table [settings.single]; docs/train.md shows one'
 # of a setting, handed to the training as they are

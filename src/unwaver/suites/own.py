@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from unwaver.console import silent
-from unwaver.files import Where, shown, stem
+from unwaver.files import Where, stem
 from unwaver.groups.clusters import with_clusters
-from unwaver.groups.from_lines import GroupLines, holds_groups
+from unwaver.groups.from_lines import GroupLines, check_ids, holds_groups
 from unwaver.suites import check_case
 from unwaver.suites.fit import fitted
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
@@ -57,7 +57,7 @@ def suite(
         placed = table_groups(rows, options)
     suites = {group.suite for group, _ in placed}
     name = suites.pop() if len(suites) == 1 else stem(path)
-    _check_ids(placed)
+    check_ids(placed)
     own_tasks = _own_tasks(placed, tasks)
     for made in set(own_tasks) - set(tasks):
         _tell_near_miss(made, say)
@@ -109,24 +109,6 @@ def _clustered(groups: Sequence[Group]) -> list[Group]:
     """A cluster that the file gives stays, and with it the units that stand beside it, or none."""
     found = with_clusters(groups)
     return [given if given.cluster else group for given, group in zip(groups, found, strict=True)]
-
-
-def _check_ids(placed: Sequence[Placed]) -> None:
-    lines: dict[str, int] = {}
-    items: dict[str, Mapping[str, str]] = {}
-    for group, where in placed:
-        if group.id in lines:
-            raise where.error(
-                f'"id": found {shown(group.id)}, which line {lines[group.id]} has too',
-                "give each group an id of its own",
-            )
-        lines[group.id] = where.line
-        for item in group.items:
-            if items.setdefault(item.id, item.fields) != item.fields:
-                raise where.error(
-                    f'"id": found item {shown(item.id)} a second time with another text',
-                    "give each item an id of its own",
-                )
 
 
 def _own_tasks(placed: Sequence[Placed], known_tasks: Mapping[str, Task]) -> dict[str, Task]:

@@ -1,0 +1,208 @@
+"""Values from files of others, read into types: what does not fit is an error with the place, what was found
+there, and what was expected.
+
+    class Model(msgspec.Struct):
+        name: str
+        prices: dict[str, Count] = {}
+
+    typed(Model, {"name": "m", "prices": {"in": -1}}, Path("run.json"), hint)
+      ->  run.json: "prices.in": found -1, expected a whole number of 0 or more
+
+A type is a msgspec.Struct, a dataclass, or anything that msgspec knows. Texts that cannot be written (half a
+character) and numbers that cannot be computed with (not finite, or above 2⁶³) fit no type. Fields that a type does
+not have are left out, unless it forbids them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import inspect
+
+from unwaver.errors import DataError
+from unwaver.files import Where, shown
+
+Made = TypeVar("Made")
+GREATEST = 2**63
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+AboveZero = Annotated[int, msgspec.Meta(ge=1)]
+Filled = Annotated[str, msgspec.Meta(min_length=1)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class Wrong(NamedTuple):
+    """What is wrong with a value: where in it, what was found there, and what was expected."""
+
+    at: str
+    found: Any
+    expected: str
+
+    def below(self, name: object) -> Wrong:
+        return Wrong(f"{name}.{self.at}" if self.at else str(name), self.found, self.expected)
+
+
+def typed(
+    kind: Any, value: Any, file: Path | str | Where, hint: str, at: str = "", *, halves: bool = False
+) -> Any:
+    """The value as this type, or a DataError; `at` is where the value stands in its file. With `halves`, half
+    characters are taken: that is how Python holds a file name that is not UTF-8."""
+    wrong = wrong_with(kind, value, halves)
+    if wrong is None:
+        return msgspec.convert(value, kind)
+    wrong = wrong.below(at) if at else wrong
+    message = f'"{_one_line(wrong.at)}": ' if wrong.at else ""
+    message += f"found {shown(wrong.found)}, expected {wrong.expected}"
+    if isinstance(file, Where):
+        raise file.error(message, hint)
+    raise DataError(message, file=file, hint=hint)
+
+
+def wrong_with(kind: Any, value: Any, halves: bool = False) -> Wrong | None:
+    if wrong := unusable(value, halves):
+        return wrong
+    return None if fits(kind, value) else _wrong(kind, value)
+
+
+def fits(kind: Any, value: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+        return True
+    except msgspec.ValidationError:
+        return False
+
+
+def unusable(value: Any, halves: bool = False) -> Wrong | None:
+    """The first text or number below a value that nothing can be done with."""
+    left: list[tuple[tuple[Any, ...], Any]] = [((), value)]
+    while left:  # nested as deeply as JSON may be, so not by recursion
+        at, found = left.pop()
+        if isinstance(found, str) and not halves and not is_text(found):
+            return Wrong(_joined(at), found, "a text")
+        if isinstance(found, int | float) and not isinstance(found, bool) and not is_number(found):
+            return Wrong(_joined(at), found, "numbers that are finite")
+        if isinstance(found, Mapping):
+            if not halves and (odd := next((key for key in found if not is_text(key)), None)) is not None:
+                return Wrong(_joined(at), odd, "a text")
+            left += (((*at, key), child) for key, child in found.items())
+        elif isinstance(found, list | tuple):
+            left += (((*at, n), child) for n, child in enumerate(found))
+    return None
+
+
+def _joined(at: tuple[Any, ...]) -> str:
+    return ".".join(map(str, at))
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)[:200]
+
+
+def is_text(value: object) -> bool:
+    """A text that can be written: half a character cannot."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < GREATEST
+
+
+def is_number(value: object) -> bool:
+    return is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+# --- where it is wrong --------------------------------------------------------------------------------------
+
+
+def _wrong(kind: Any, value: Any) -> Wrong:
+    for name, inner, child in _parts(kind, value):
+        if not fits(inner, child):
+            return _wrong(inner, child).below(name)
+    return Wrong("", value, _expected(kind, value))
+
+
+def _parts(kind: Any, value: Any) -> Iterator[tuple[object, Any, Any]]:
+    """(name, type, value) of what a value of this type holds."""
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        yield from _parts(inside[0], value)
+    elif origin in (Union, types.UnionType):
+        fitting = [each for each in inside if each is not type(None) and _is_form_of(each, value)]
+        if len(fitting) == 1:
+            yield from _parts(fitting[0], value)
+    elif isinstance(value, Mapping) and _is_record(kind):
+        hints = get_type_hints(kind, include_extras=True)
+        yield from ((name, hints[name], child) for name, child in value.items() if name in hints)
+    elif isinstance(value, Mapping) and isinstance(origin, type) and issubclass(origin, Mapping):
+        yield from ((name, inside[1], child) for name, child in value.items())
+    elif isinstance(value, list | tuple) and origin in (list, tuple, Sequence):
+        yield from ((n, inside[0], child) for n, child in enumerate(value))
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or dataclasses.is_dataclass(kind))
+
+
+def _is_form_of(kind: Any, value: Any) -> bool:
+    origin = get_origin(get_args(kind)[0] if get_origin(kind) is Annotated else kind) or kind
+    if isinstance(value, Mapping):
+        return _is_record(origin) or (isinstance(origin, type) and issubclass(origin, Mapping))
+    return isinstance(value, list) and origin in (list, tuple, Sequence)
+
+
+# --- what was expected --------------------------------------------------------------------------------------
+
+
+def _expected(kind: Any, value: Any) -> str:
+    told = inspect.type_info(kind)
+    if isinstance(told, inspect.StructType | inspect.DataclassType) and isinstance(value, Mapping):
+        needed = [f.encode_name for f in told.fields if f.required]
+        if missing := [name for name in needed if name not in value]:
+            return f'an object with "{missing[0]}"'
+        known = [f.encode_name for f in told.fields]
+        if strange := [str(name) for name in value if name not in known]:
+            return f"an object without {shown(strange[0])}"
+    return _said(told)
+
+
+_SEVERAL = {"a text": "texts", "a number": "numbers", "a whole number": "whole numbers"}
+
+
+def _said(told: inspect.Type) -> str:
+    """A type in words: "a whole number of 1 or more"."""
+    if isinstance(told, inspect.UnionType):
+        several = [_said(each) for each in told.types if not isinstance(each, inspect.NoneType)]
+        return " or ".join(dict.fromkeys(several))
+    if isinstance(told, inspect.LiteralType):
+        return f"one of {', '.join(map(str, told.values))}" if len(told.values) > 1 else str(told.values[0])
+    if isinstance(told, inspect.IntType | inspect.FloatType):
+        word = "a whole number" if isinstance(told, inspect.IntType) else "a number"
+        return word + _range(told)
+    if isinstance(told, inspect.StrType):
+        return "a text that is not empty" if told.min_length else "a text"
+    if isinstance(told, inspect.ListType | inspect.VarTupleType):
+        items = _SEVERAL.get(_said(told.item_type))
+        many = "one or more" if told.min_length == 1 else f"{told.min_length} or more" if told.min_length else ""
+        return f"a list of {many} {items or ''}".rstrip() if many else f"a list of {items}" if items else "a list"
+    if isinstance(told, inspect.DictType) and (items := _SEVERAL.get(_said(told.value_type))):
+        return f"{items} by name"
+    words = {inspect.BoolType: "true or false", inspect.NoneType: "null"}
+    return words.get(type(told), "an object")
+
+
+def _range(told: inspect.IntType | inspect.FloatType) -> str:
+    low, high = told.ge if told.ge is not None else told.gt, told.le
+    if low is not None and high is not None:
+        return f" from {low:g} to {high:g}"
+    if told.gt is not None:
+        return f" above {told.gt:g}"
+    return f" of {low:g} or more" if low is not None else ""
