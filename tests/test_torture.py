@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from browser import launched
 
 FOLDER = Path(__file__).parent.parent / "torture"
 
@@ -26,6 +27,20 @@ def test_short_form(attack: str) -> None:
     assert lines, done.stderr
     assert [line for line in lines if not line["ok"]] == []
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", ["kills", "hostile_server", "bad_days"])
+def test_short_form_with_runs_of_its_own(attack: str) -> None:
+    test_short_form(attack)
+
+
+@pytest.mark.slow
+def test_short_form_in_a_browser() -> None:
+    pytest.importorskip("starlette", reason="the extra web is not installed")
+    with launched():  # or it is skipped, with the reason
+        pass
+    test_short_form("hostile_strings")
 
 
 @pytest.mark.slow
