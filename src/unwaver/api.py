@@ -71,6 +71,8 @@ class RunOptions(BuildOptions, total=False):
     replicates: int
     method: str | None
     system: str | None
+    tools: str | Path | None
+    response_format: str | Path | None
     template: str | None
     form: str | None
     normalise: bool

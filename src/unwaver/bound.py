@@ -18,8 +18,12 @@ def bind(function: Any, given: Mapping[str, Any], what: str, written: str = "--m
     {"concurrency": "4"} -> {"concurrency": 4} for a function with `concurrency: int`.
     """
     parameters = keywords(function)
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
     bound = {}
     for name, value in given.items():
+        if name not in parameters and takes_any:
+            bound[name] = value
+            continue
         if name not in parameters:
             raise UsageError(f"{written}{name}: {what} has no option {name!r}", hint=near(name, parameters))
         hint = parameters[name].annotation

@@ -148,6 +148,11 @@ AGREEMENTS: Section = {
     "normalised": ("unwaver.agree.exact:normalised", "the same text apart from case, punctuation and articles"),
     "numeric": ("unwaver.agree.numeric:numeric", "the same number"),
     "math": ("unwaver.agree.mathematics:math", "the same mathematical expression (math-verify)"),
+    "json": (
+        "unwaver.agree.json_answers:json",
+        "the same JSON, field by field: json,fields=price+city,price=0.01",
+    ),
+    "tool": ("unwaver.agree.tools:tool", "the same calls of tools, with the same arguments"),
     "rouge1": ("unwaver.agree.overlap:rouge1", "F1 of shared words (ROUGE-1)"),
     "bleu": ("unwaver.agree.overlap:bleu", "BLEU of one answer against the other"),
     "entities": ("unwaver.agree.entities:entities", "share of named entities that both answers mention"),
@@ -204,7 +209,7 @@ DECODINGS: Section = {
 }
 
 # families of metrics that are about some groups only: by what is expected of a group or by its kind, or about free
-# text, or repeats. All others are tried on every group
+# text, repeats or a format. All others are tried on every group
 ABOUT_ONLY: dict[str, tuple[str, ...]] = {
     "violation": ("same", "different", "implied"),
     "confidence": ("same", "different", "implied"),
@@ -216,6 +221,7 @@ ABOUT_ONLY: dict[str, tuple[str, ...]] = {
     "fooling": ("fooling",),
     "pairwise": ("free text",),
     "wording": ("repeats",),
+    "kept_format": ("format",),
 }
 METRICS: Section = {
     "violation": ("unwaver.metrics.violation:metrics", "tau, tau_…: share of groups that break their relation"),
@@ -246,6 +252,10 @@ METRICS: Section = {
     "wording": (
         "unwaver.metrics.wording:metrics",
         "wording_share, Cons_…_gap: with repeats, wording noise and sampling noise",
+    ),
+    "kept_format": (
+        "unwaver.metrics.kept_format:metrics",
+        "format_kept, format_kept_all: share of answers in the format that was asked for",
     ),
     "accuracy": ("unwaver.metrics.accuracy:metrics", "accuracy, accuracy_variants"),
     "confidence": (

@@ -34,6 +34,8 @@ class Config:
     replicates: int = 1
     method: str | None = None
     system: str | None = None
+    tools: str | None = None  # a file with tools that are offered with every item that names none
+    response_format: str | None = None  # the same with the format of the answer
     template: str | None = None
     form: str | None = None
     map: Mapping[str, str] = field(default_factory=dict)
@@ -120,7 +122,7 @@ class Config:
         """A hash of what decides the answers: the same command finds the same folder and goes on there."""
         settings = {k: v for k, v in asdict(self).items() if k not in self.PLACE}
         # folders of earlier versions keep their ids
-        for later in ("source", "bank", "signs", "min_score", "shots_from"):
+        for later in ("source", "bank", "signs", "min_score", "shots_from", "tools", "response_format"):
             if settings[later] in (None, (), []):
                 del settings[later]
         if len(self.review) < 2:

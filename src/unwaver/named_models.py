@@ -19,9 +19,9 @@ from unwaver.errors import UnwaverError, UsageError
 if TYPE_CHECKING:
     from unwaver.config import Config
 
-_CUT = re.compile(r",(?=\s*\w+=)")
+_CUT = re.compile(r",(?=\s*\w[\w.*]*=)")  # a key may be the path of a field: address.city=exact
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_QUOTED = re.compile(r"'.*?'(?=$|,\s*\w+=)", re.DOTALL)
+_QUOTED = re.compile(r"'.*?'(?=$|,\s*\w[\w.*]*=)", re.DOTALL)
 _OBJECT = re.compile(r'\{\s*["}]')
 _THRESHOLD = re.compile(r"""(?P<before>.*)@(?P<bar>[^@/,={}\s"']*)""", re.DOTALL)
 _BY_NAME = re.compile(r"(?P<kind>\w+=)?(?P<named>@[A-Za-z_].*)", re.DOTALL)

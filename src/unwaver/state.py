@@ -2,7 +2,8 @@
 
     failed      the call failed for good
     refused     the service says that it gave no answer (content_filter, SAFETY …, or a refusal in the message)
-    tool_call   the model called a tool instead of answering (calls in the message, or tool_use … and no text)
+    tool_call   the model called a tool instead of answering (calls in the message, or tool_use … and no text);
+                where tools are offered, a call is an answer
     cut         the text ended at a token limit (length, max_tokens, model_length, MAX_TOKENS …)
     empty       nothing is written, and the model ended by itself
     unreadable  something is written, but no answer can be read from it
@@ -86,7 +87,9 @@ def state_of(answer: Answer, label: str | None) -> State:
         return "refused"
     if answer.text is not None:  # scores of choices are never cut
         blank = not answer.text.strip()
-        if (answer.beside and answer.beside.tool_calls) or (blank and word_of(answer.finish) in _TOOL_CALL):
+        if answer.beside and answer.beside.tool_calls:
+            return "tool_call" if label is None else "whole"
+        if blank and word_of(answer.finish) in _TOOL_CALL:
             return "tool_call"
         if is_cut(answer.finish):
             return "cut"

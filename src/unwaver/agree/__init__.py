@@ -48,3 +48,13 @@ class Agreement:
     request_questions: Callable[[Pair], Request] | None = None  # about two questions; `request` if not given
     value: Callable[[Request, Answer], float | None] | None = None
     combine: Callable[[float, float], float] | None = None  # both directions -> one value, for both of them
+    # answers with fields (unwaver.agree.structured): the whole has parts, each an agreement of its own
+    parts: Callable[[Sequence[str]], Sequence[Agreement]] | None = None  # of these answers, without a model
+    asked: tuple[Agreement, ...] = ()  # parts that ask a model
+    whole: Whole | None = None  # the values of pairs, with what models say of parts
+    unread: Callable[[str], bool] | None = None  # whether an answer cannot be read, and so agrees with nothing
+    part_of: str = ""  # the whole
+    settled: Callable[[Pair], tuple[float | None] | None] | None = None  # the value, if no model has to tell
+
+
+Whole = Callable[[Sequence[Pair], Mapping[str, Mapping[Pair, bool | None]]], "list[float | None]"]

@@ -109,7 +109,8 @@ def chosen(given: Sequence[str], groups: Iterable[Group]) -> list[Agreement]:
 
 def parse_agreements(given: Sequence[str]) -> list[Agreement]:
     """All of them, each once: values are known by the name of their agreement."""
-    found = [parse_agreement(text) for text in given]
+    wholes = [parse_agreement(text) for text in given]
+    found = [agreement for whole in wholes for agreement in (whole, *whole.asked)]
     names = [agreement.name for agreement in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"the agreement {twice[0]} is named twice", hint="name it once")
@@ -189,7 +190,13 @@ class PairList:
 
     @cached_property
     def _names(self) -> dict[Pair, str]:
-        return {pair: pair_id(self.agreement, pair, self._about) for pair in self.pairs}
+        return {pair: pair_id(self.agreement, pair, self._about) for pair in self.pairs if pair not in self._known}
+
+    @cached_property
+    def _known(self) -> Values:
+        """What needs no model."""
+        settled = self.agreement.settled
+        return {p: told[0] for p in self.pairs if (told := settled(p)) is not None} if settled else {}
 
     def _compared(self, compare: Callable[[Sequence[Pair]], Sequence[float | None]], progress: Progress) -> Values:
         values: dict[Pair, float | None] = {}
@@ -202,7 +209,7 @@ class PairList:
     def read(self, answers: Mapping[tuple[str, int], Answer]) -> tuple[Values, Counter[str]]:
         """What was cut or refused is not an answer."""
         assert self.agreement.value is not None
-        values: dict[Pair, float | None] = {}
+        values: dict[Pair, float | None] = dict(self._known)
         lost: Counter[str] = Counter()
         for pair, name in self._names.items():
             answer = answers.get((name, 0))
@@ -241,7 +248,8 @@ class Comparison:
         answers = (p for question in every for p in _pairs_among(question, question.answers, agreement))
         wordings = (p for question in every for p in _pairs_among(question, question.wordings, agreement))
         self._answers = PairList(agreement, answers, texts)
-        asked = agreement.compare is not None or asks_questions
+        has_fields = agreement.parts is not None or bool(agreement.part_of)  # a question has none
+        asked = (agreement.compare is not None or asks_questions) and not has_fields
         self._questions = PairList(agreement, wordings, texts, QUESTIONS) if asked else None
 
     @property
@@ -254,13 +262,29 @@ class Comparison:
         if self.agreement.compare is not None:
             both = PairList(self.agreement, self._pairs, self._answers.texts)
             values, lost = both.values(consult, console)
-            return Told(values, values), lost
+            return Told(values, None if self._questions is None else values), lost
         said = consult(self._answers.enquiry(self.requests))
         values, lost = self._answers.read(said)
         if self._questions is None:
             return Told(values, None), lost
         of_questions, also_lost = self._questions.read(said)
         return Told(values, of_questions), lost + also_lost
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The distinct answers of the run."""
+        return self._answers.texts
+
+    @property
+    def answer_pairs(self) -> list[Pair]:
+        return self._answers.pairs
+
+    def rows(self, chosen: Callable[[str], bool]) -> int:
+        """How many answers are such texts."""
+        every = (question for found in self._found for question in found)
+        return sum(
+            chosen(q.answers.texts[place]) for q in every for place in q.answers.place.tolist() if place >= 0
+        )
 
     @property
     def _pairs(self) -> list[Pair]:

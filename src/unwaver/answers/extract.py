@@ -263,7 +263,7 @@ def json_values(text: str) -> Iterator[Any]:
     """The whole text, each fenced block, each object in the text: whatever of them is JSON."""
     for whole in (text, *(fence[1] for fence in _FENCE.finditer(text))):
         try:
-            yield _DECODER.decode(whole.strip())
+            yield DECODER.decode(whole.strip())
         except (ValueError, RecursionError):
             continue
     yield from _json_objects(text)
@@ -276,7 +276,7 @@ def _json_objects(text: str) -> Iterator[Any]:
             return
         end = start + 1
         try:
-            value, end = _DECODER.raw_decode(text, start)
+            value, end = DECODER.raw_decode(text, start)
             yield value
         except json.JSONDecodeError as error:
             if _is_cut_off(error, text):  # the rest is inside the object that was not finished
@@ -302,7 +302,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=_json_float, parse_constant=_no_constant)
+DECODER = json.JSONDecoder(parse_float=_json_float, parse_constant=_no_constant)
 
 
 def _at(value: Any, steps: list[str]) -> Any:

@@ -39,6 +39,7 @@ OPTIONAL: dict[str, Any] = {
     "self_certified": pl.Boolean,  # true: variants count because the model that wrote them says so
     "failed_calls": pl.Int64,  # answers of the group that were left out because their call failed
     "said": pl.String,  # the text of an unreadable answer
+    "format": pl.Float64,  # 1: the answer keeps the format asked for; 0: it does not; -1: text, tools are offered
     "theta": pl.List(pl.Float64),  # of C_S@θ, where others are asked for than the usual ones
     "units": pl.List(pl.String),  # the original items of the group, where several groups share them
 }

@@ -77,6 +77,12 @@ def table_of(
         from unwaver.answers.unreadable import texts_of
 
         extra["said"] = texts_of(((i.id, n) for _, i, n, _ in rows), columns["status"], answers)
+    if any(item.tools or item.response_format for item in items):
+        from unwaver.answers.formats import formats_of
+
+        extra["format"] = formats_of(
+            [(item, answers.get((item.id, n))) for _, item, n, _ in rows], columns["status"]
+        )
     table = table.with_columns(**extra)
     if any(item.role == "test" for item in items):
         from unwaver.answers.weights import weighted_by_items
@@ -154,6 +160,10 @@ def label_reader(
         answer = answers.get((item.id, 0 if item.role == "judge" else replicate))
         known = words.get((item.task, item.template), ())
         label, probs = _read(item.choices, known, answer, normalise, extract)
+        if item.tools and not item.choices and answer is not None and answer.beside and answer.beside.tool_calls:
+            from unwaver.answers.calls import written_calls
+
+            label = written_calls(answer.beside.tool_calls)
         keep: CutMode = "exclude" if item.role == "judge" else cut
         status = reading_status(answer, label, item.choices, known, keep)
         return Reading(status) if status in NO_ANSWER else Reading(status, label, probs)

@@ -97,6 +97,18 @@ HOW_TO_ASK = section(
         help="Layout of the prompts: plain, calm, t5 or target-only. [default: as the model was trained]",
     ),
     option("--system", metavar="TEXT", help="System message for chat models."),
+    option(
+        "--tools",
+        type=click.Path(),
+        metavar="FILE",
+        help="JSON list of tools to offer, in OpenAI's form. An answer may then be a call: --agree tool.",
+    ),
+    option(
+        "--response-format",
+        type=click.Path(),
+        metavar="FILE",
+        help="JSON schema of the answers, or OpenAI's response_format: --agree json.",
+    ),
     option("--method", metavar="NAME", help="Language models: logprob or generate. [default: the model's own]"),
     option("--normalise", is_flag=True, help="Divide a choice's log-probability by its number of tokens."),
     option(

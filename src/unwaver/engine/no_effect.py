@@ -21,6 +21,8 @@ from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
 from unwaver.groups.from_lines import holds_groups
 from unwaver.models import find_model
+from unwaver.models.parts import Parts
+from unwaver.types import Model
 
 if TYPE_CHECKING:
     from unwaver.engine.prepare import Prepared
@@ -224,5 +226,20 @@ def _on_models(prepared: Prepared) -> Iterator[str]:
             yield f"{model.name} does not read prompts: {', '.join(prompting)} has no effect on it"
         elif config.system is not None and not _takes(spec, "system"):
             yield f"{model.name} takes no system message: --system has no effect on it"
+        if without := _without_tools(prepared, model):
+            yield without
         if note := repeats_note(prepared.groups, model, config.replicates):
             yield f"{model.name}: {note}"
+
+
+def _without_tools(prepared: Prepared, model: Model) -> str:
+    """Tools and formats that a model is not told of."""
+    asked = [
+        words
+        for name, words in (("tools", "tools"), ("response_format", "a response format"))
+        if name not in Parts(model).takes
+        and any(getattr(item, name) for group in prepared.groups for item in group.items)
+    ]
+    return (
+        f"{model.name} takes no {' and no '.join(a.removeprefix('a ') for a in asked)}: not sent" if asked else ""
+    )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # options that may name files; a run replaces none of them
 _INPUTS = (
     "suites", "models", "model_args", "template", "task", "review", "antonyms", "writer", "judges", "encoder",
-    "agree", "scorers", "writer_prompt", "bank",
+    "agree", "scorers", "writer_prompt", "bank", "tools", "response_format",
 )  # fmt: skip
 
 
@@ -225,6 +225,10 @@ def choose(config: Config, console: Console) -> Chosen:
         from unwaver.engine.chosen_with import chosen_with
 
         selection, verdicts = chosen_with(config, selection, options, console, writes(config))
+    if config.tools or config.response_format:
+        from unwaver.engine.offered import with_offers
+
+        selection = with_offers(config, selection)
     return Chosen(selection, reviewed(selection.groups, verdicts, config), verdicts)
 
 

@@ -133,6 +133,14 @@ def compared(
         from unwaver.agree.comparison import Comparison
 
         asks_questions = evidence.config.compare_questions
+        if agreement.part_of:
+            continue  # compared with its whole
+        if agreement.parts is not None:
+            from unwaver.agree.in_parts import compared_in_parts
+
+            frames, more = compared_in_parts(agreement, evidence.groups, frames, consult, console)
+            summaries += more
+            continue
         comparison = Comparison(agreement, evidence.groups, frames, asks_questions)
         values, lost = comparison.values(consult, console)
         frames = comparison.frames_with(values)

@@ -23,6 +23,7 @@ from unwaver.stats.units import connected
 
 ANSWERS, QUESTIONS = "agree_", "agree_questions_"  # what the names of the columns begin with
 _LOW = " low"  # how the names of the columns end where less is better
+WITH_FIELDS = ("json", "tool")  # agreements that compare answers field by field
 WORDING = ("exact", "normalised")  # agreements that see another wording as another answer
 
 
@@ -58,6 +59,20 @@ def notions(block: Block) -> dict[str, Notion]:
 
 def notions_of(columns: Iterable[str]) -> dict[str, Notion]:
     """The same by the names of the columns of a table: ["group", "agree_judge@0.5"] has {"judge": …}."""
+    return {name: notion for name, notion in _all_of(columns).items() if not is_field(name)}
+
+
+def field_notions(block: Block) -> dict[str, Notion]:
+    """The fields that were compared beside a whole: {"json.price": …}."""
+    return {name: notion for name, notion in _all_of(block.agree).items() if is_field(name)}
+
+
+def is_field(name: str) -> bool:
+    """Whether an agreement is that of one field: "json.price"."""
+    return name.startswith(tuple(f"{whole}." for whole in WITH_FIELDS))
+
+
+def _all_of(columns: Iterable[str]) -> dict[str, Notion]:
     found = {}
     for name in columns:
         if name.startswith(ANSWERS) and not name.startswith(QUESTIONS):
@@ -79,7 +94,7 @@ def leading(block: Block) -> Notion:
 @lru_cache(maxsize=4)  # the metrics of one agreement follow one another
 def pairs(block: Block, name: str, of: str = ANSWERS) -> Pairs:
     """Ordered pairs."""
-    column = block.agree[of + notions(block)[name].column]
+    column = block.agree[of + _all_of(block.agree)[name].column]
     lengths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
     i = np.repeat(np.arange(len(column)), lengths)
     value = column.drop_nulls().list.explode(keep_nulls=True).fill_null(np.nan).to_numpy().astype(np.float64)
@@ -117,7 +132,11 @@ def both_ways(block: Block, name: str) -> Pairs:
 def broken(block: Block) -> Floats:
     """Per group: 1 if two answers do not agree, 0 if all do; NaN if that is not known. Where answers must
     differ (negations), 1 if a variant agrees with the original."""
-    notion = leading(block)
+    return broken_by(block, leading(block))
+
+
+def broken_by(block: Block, notion: Notion) -> Floats:
+    """The same by any notion, also that of one field."""
     found = both_ways(block, notion.name)
     rows, group = _deciding(block, found), block.group[found.i]
     breaks = notion.agrees(found.value) == (block.expect == "different")

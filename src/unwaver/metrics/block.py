@@ -72,6 +72,7 @@ class Block:
     context: pl.Series | None = None
     embedding_distance: pl.Series | None = None
     right_by: pl.Series | None = None  # how free text was judged
+    format: pl.Series | None = None  # whether an answer keeps the format that was asked for
     sequential: bool = False  # how many were asked follows from what was answered
     self_certified: bool = False  # variants count because the model that wrote them says so
     partial: int = 0  # groups that were scored without an answer whose call failed
@@ -257,6 +258,7 @@ def _block(frame: pl.DataFrame, test: Block | None) -> Block:
         context=frame["context"] if "context" in frame.columns else None,
         embedding_distance=frame["embedding_distance"] if "embedding_distance" in frame.columns else None,
         right_by=frame["right_by"] if "right_by" in frame.columns else None,
+        format=frame["format"] if "format" in frame.columns else None,
         sequential="sequential" in frame.columns,
         partial=_partial(frame),
         self_certified="self_certified" in frame.columns and bool(frame["self_certified"].any()),

@@ -2,6 +2,7 @@
 
     Cons_<f>            mean of f over ordered pairs of answers to distinct wordings, by question, then of these
     Cons_<f>@t          share of these pairs with f at or above t
+    Cons_json.<field>   the mean of one field; tau_json.<field> the share of groups in which it broke
     Cons_<f>_repeat     the mean among replicates of one wording: sampling noise, beside that of wording
     Cons_<f>_questions  the mean among the wordings themselves: how alike are the questions?
     Cons_<f>_accurate   the mean among the accurate answers only; fewer than two: null
@@ -30,6 +31,8 @@ from unwaver.metrics.agreed import (
     Notion,
     Pairs,
     all_compared,
+    broken_by,
+    field_notions,
     notions,
     of_wordings,
     pairs,
@@ -54,6 +57,7 @@ def metrics(block: Block) -> Iterator[Metric]:
         if not np.isnan(block.right).all():
             yield Metric(f"Cons_{name}_accurate", partial(_mean, name=name, chosen=_accurate), better)
             yield Metric(f"Cons_{name}_joint", partial(_joint, notion=notion), "high")
+    yield from _of_fields(block)
     if block.right_by is not None:
         for way in block.right_by.unique().drop_nulls().sort():
             yield Metric(f"accuracy_{way}", partial(_judged_by, way=way), reduce=_ratio)
@@ -63,6 +67,14 @@ def metrics(block: Block) -> Iterator[Metric]:
         yield Metric("clusters", _clusters, share=False)
         yield Metric("cluster_entropy", _entropy, share=False)
         yield Metric("majority_share", _majority)
+
+
+def _of_fields(block: Block) -> Iterator[Metric]:
+    """Per field of answers with fields: its mean agreement, and the share of groups in which it broke."""
+    for name, notion in field_notions(block).items():
+        yield Metric(f"Cons_{name}", partial(mean_agreement, name=name), "low" if notion.low else "high")
+        if block.expect != "implied":
+            yield Metric(f"tau_{name}", partial(broken_by, notion=notion), "low")
 
 
 Chosen = Callable[[Block, Pairs], Bools]

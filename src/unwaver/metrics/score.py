@@ -123,6 +123,8 @@ def _metrics(block: Block) -> Iterator[Metric]:
     about = {kind, *(() if kind == BASE else (block.expect,)), *(("free text",) if block.is_free_text else ())}
     if block.trials > block.groups:
         about.add("repeats")
+    if block.format is not None:
+        about.add("format")
     for name in registry.names("metrics"):
         if about.isdisjoint(ABOUT_ONLY.get(name, about)):
             continue

@@ -53,6 +53,7 @@ class CausalLM:
     free_text: CausalLM | None = None  # who answers if there are no choices, with the same weights
     reads: tuple[str, ...] = ("prompt", "words")
     n_best = True  # see unwaver.models.parts
+    takes = ("tools",)  # by its chat template
     settings: Mapping[str, object] = field(init=False)
     method: str = field(init=False)
     decoding: str = field(init=False)

@@ -56,6 +56,7 @@ class NoScores(Fault):
 
 class OpenAIModel:
     reads = ("prompt", "words")
+    takes = ("tools", "response_format")
     deterministic = False  # servers do not guarantee it, not even at temperature 0
 
     def __init__(

@@ -1,7 +1,8 @@
 """What a request says of its answer beyond the settings of the model: how long it may be, and in what structure.
 
 Structured output (`response_format` with a JSON schema) is asked for until the server refuses it; from then on the
-model answers in plain text, which whoever asked has to be able to read, too.
+model answers in plain text, which whoever asked has to be able to read, too. The `response_format` and the tools
+of an item are what is measured: they are always sent.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ def shaped(body: dict[str, object], request: Request, *, plain: bool, thoughts: 
     if request.schema and not plain and "response_format" not in body:
         schema = {"name": request.task or "answer", "strict": True, "schema": json.loads(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if request.response_format:
+        body["response_format"] = json.loads(request.response_format)
+    if request.tools:
+        body["tools"] = json.loads(request.tools)
     return body
 
 

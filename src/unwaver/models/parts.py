@@ -117,6 +117,11 @@ class Parts:
         return getattr(self._model, "form", "")
 
     @property
+    def takes(self) -> tuple[str, ...]:
+        """What of a request is sent beyond the messages: "tools", "response_format"."""
+        return tuple(getattr(self._model, "takes", ()))
+
+    @property
     def trained(self) -> Trained | None:
         """What `unwaver train` has left with the model: tasks, forms, and texts it was trained on."""
         return getattr(self._model, "trained", None)

@@ -3,6 +3,7 @@
     {"id": "snli-17", "label": "neutral"}                          label by name
     {"id": "snli-18", "label": 2, "probs": [0.1, 0.2, 0.7]}        or by its number, with probabilities
     {"id": "snli-19", "text": "I would say: True", "replicate": 1} or as text, to be read later
+    {"id": "trip-1", "tool_calls": [{"function": {"name": "book", "arguments": "{}"}}]}  calls of tools
 
 A csv has the same columns, `probs` as a JSON list in one cell. Ids are those of groups.jsonl
 (`unwaver run … --dry-run --out DIR`). An id that is missing here is not answered, hence counted as not asked.
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unwaver.answers.calls import with_calls
 from unwaver.answers.labels import match_label
 from unwaver.errors import DataError, about_json
 from unwaver.models.absolute import absolute_hint
@@ -43,11 +45,13 @@ class Row:
     label: str | None
     text: str | None
     probs: tuple[float, ...]
+    calls: object = None
 
 
 class Predictions:
     method = "predictions"
     reads = ("item", "choices")
+    takes = ("tools", "response_format")  # whoever answered has had them
 
     def __init__(self, path: Path, identity: str, rows: Mapping[tuple[str, int], Row]):
         self.name = path.name.split(".")[0] or path.name
@@ -243,7 +247,7 @@ def _parse(record: Mapping[str, Any], line: int, path: Path) -> tuple[tuple[str,
         problem = f"label must be a name or a number, found {_short(label)}"
     elif not isinstance(text, str | None):
         problem = f"text must be text, found {_short(text)}"
-    elif label is None and text is None and probs is None:
+    elif label is None and text is None and probs is None and "tool_calls" not in record:
         problem = "the row has neither label nor text nor probs"
     if problem:
         raise DataError(problem, hint="leave out the rows that have no answer", file=path, line=line)
@@ -251,7 +255,8 @@ def _parse(record: Mapping[str, Any], line: int, path: Path) -> tuple[tuple[str,
         logs = () if probs is None else log_probabilities(probs)
     except ValueError as e:
         raise DataError(str(e), file=path, line=line) from None
-    return (str(id), replicate or 0), Row(line, _name(label), text, logs)
+    calls = record.get("tool_calls")
+    return (str(id), replicate or 0), Row(line, _name(label), text, logs, calls)
 
 
 def _name(label: str | float | None) -> str | None:
@@ -269,6 +274,11 @@ def _answer(row: Row, request: Request, path: Path) -> Answer:
         raise DataError(
             f"{len(row.probs)} probs for {len(choices)} choices", hint=_known(choices), file=path, line=row.line
         )
+    if row.calls:
+        try:
+            return with_calls(row.calls, row.text)
+        except ValueError as e:
+            raise DataError(str(e), file=path, line=row.line) from None
     text = row.text if row.label is None else _label(row.label, choices)
     if text is None and row.label is not None:
         raise DataError(f"unknown label {_short(row.label)}", hint=_known(choices), file=path, line=row.line)

@@ -6,7 +6,7 @@
 Each dict has `id, task, segments, prompt, choices, replicate, messages`, and `tools` and `response_format` where
 they are asked for; `messages` are in OpenAI's form, and `prompt` has a conversation as plain text. Each result is
 a label or a text, or a dict with `label` (name or number) or `text`, and if there are any `probs`, one for each
-choice; None is a failed call.
+choice, or with `tool_calls` in OpenAI's form; None is a failed call.
 
 A function of one prompt, `def answer(prompt: str) -> str`, a function of one conversation, `def answer(messages)`,
 and `async` functions of any kind are models, too: see unwaver.models.functions.
@@ -26,6 +26,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from unwaver.answers.calls import with_calls
 from unwaver.answers.labels import match_label
 from unwaver.errors import ModelError, UsageError, near
 from unwaver.groups.conversations import sent
@@ -40,6 +41,7 @@ SOON = 1.0  # seconds after which answers of single calls are handed on
 class PythonModel:
     method = "python"
     reads = ("segments", "prompt", "choices")
+    takes = ("tools", "response_format")
 
     def __init__(
         self,
@@ -147,6 +149,8 @@ class PythonModel:
             return Answer(text=result)
         try:
             if isinstance(result, Mapping):
+                if "tool_calls" in result:
+                    return with_calls(result["tool_calls"], result.get("text"))
                 return _from_mapping(result, request.choices)
             raise ValueError(f"a result must be text or a dict, found {type(result).__name__}")
         except ValueError as e:

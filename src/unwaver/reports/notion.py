@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from unwaver.metrics import missing
-from unwaver.metrics.agreed import WORDING, notions_of
+from unwaver.metrics.agreed import WORDING, is_field, notions_of
 from unwaver.metrics.meanings.pairwise import means_of
 from unwaver.result import Result
 from unwaver.text.shown import percent
@@ -59,7 +59,11 @@ def about_agreements(result: Result) -> list[str]:
             lines.append(
                 f"{name}: {lost:,} of {told['pairs']:,} pairs were not compared ({missing.in_words(told)})"
             )
-        if told["not_told"]:
+        if told.get("unread"):
+            count = told["unread"]
+            said = "answer is not JSON and agrees" if count == 1 else "answers are not JSON and agree"
+            lines.append(f"{name}: {count:,} {said} with nothing")
+        if told["not_told"] and not is_field(told["name"]):
             lines.append(f"{name}: no value for {told['not_told']:,} of {told['answer_pairs']:,} pairs of answers")
         if told["name"] == "judge" and told["own_consistency"] is not None:
             low, high = told["own_interval"]

@@ -117,12 +117,13 @@ def _beside(context: Context) -> Iterator[str]:
     are right."""
     for mean in means_of(context.block):
         yield mean.metric
+        yield from (s.metric for s in context.block if s.metric.startswith(f"tau{mean.metric[4:]}."))
         shares = (s for s in context.block if s.metric.startswith(f"{mean.metric}@"))
         yield from (s.metric for s in shares if s.value != mean.value)
         yield from (f"{mean.metric}_repeat", f"{mean.metric}_gap")
         if context.run.get("config", {}).get("compare_questions"):
             yield f"{mean.metric}_questions"
-    yield from ("wording_share", "majority_share")
+    yield from ("wording_share", "majority_share", "format_kept", "format_kept_all")
     yield from (name for name in ("P_C", "P_C_pairs") if context.value(name) is not None)
     names = (s.metric for s in context.block)
     yield from (name for name in names if name.startswith("accuracy_") and name != "accuracy_variants")
@@ -260,9 +261,34 @@ for _low in ("contradict",):
             )
         )
 
+
+def _of_fields(whole: str, of: str) -> Iterator[Meaning]:
+    yield Meaning(
+        f"Cons_{whole}.<field>",
+        title=f"agreement of <field> in {of}",
+        says=f"Mean agreement of <field> in {of} to different wordings of one question. An answer without the "
+        "field differs from one that has it.",
+        formula="mean of f(y_i.<field>, y_j.<field>) over ordered pairs i ≠ j, by question, then over questions",
+        better="high",
+        docs="docs/text.md#json-and-tool-calls",
+        of={"field": r"[^@]+"},
+    )
+    yield Meaning(
+        f"tau_{whole}.<field>",
+        title=f"share of groups in which <field> differs in {of}",
+        says=f"Share of groups in which two {of} to different wordings differ in <field>.",
+        formula="groups with two answers whose <field> does not agree / groups",
+        better="low",
+        docs="docs/text.md#json-and-tool-calls",
+        of={"field": r"[^@]+"},
+    )
+
+
 MEANINGS = (
     *_FAMILY,
     *_OF_CONTRADICTION,
+    *_of_fields("json", "JSON answers"),
+    *_of_fields("tool", "calls of tools"),
     Meaning(
         "accuracy_<scorer>",
         title="accuracy by <scorer>",
