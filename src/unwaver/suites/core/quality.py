@@ -66,7 +66,9 @@ def _texts(items: Iterable[Item]) -> Iterator[str]:
             yield f"{len(text)} characters: {text[:60]}…"
         if item.fields.get("question", "").startswith("{\n"):
             continue  # JSON
-        yield from (f"{what} in {text!r}" for pattern, what in _WRONG if pattern.search(_english(text)))
+        german = text.rstrip().endswith("Antwort:")  # where "an" is a preposition
+        wrong = [(pattern, what) for pattern, what in _WRONG if not (german and what.startswith("an "))]
+        yield from (f"{what} in {text!r}" for pattern, what in wrong if pattern.search(_english(text)))
         lang = next((lang for lang in LANGUAGES if text.rstrip().endswith({"zh": "答案："}.get(lang, "\0"))), "")
         if bool(_HAN.search(text)) != (lang == "zh"):
             yield f"the wrong script in {text!r}"
