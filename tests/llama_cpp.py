@@ -44,13 +44,15 @@ class NoServer(Exception):
 
 
 class LlamaCpp:
-    """One server; `port` is that of an earlier one that is to come back, `key` one that clients must send."""
+    """One server; `port` is that of an earlier one that is to come back, `key` one that clients must send, `weights`
+    a GGUF file in place of the demo model's."""
 
-    def __init__(self, folder: Path, *, port: int = 0, key: str | None = None):
+    def __init__(self, folder: Path, *, port: int = 0, key: str | None = None, weights: Path | None = None):
         folder.mkdir(parents=True, exist_ok=True)
         self._users = (folder / "users").open("a")
         fcntl.flock(self._users, fcntl.LOCK_SH)
         command = [sys.executable, __file__, str(folder), "--port", str(port)]
+        command += ["--weights", str(weights)] if weights else []
         log = folder / "log"
         with log.open("w") as err:
             self.process = subprocess.Popen(
@@ -119,13 +121,42 @@ def answers(url: str) -> bool:
     return False
 
 
-def serve(folder: Path, port: int, key: str | None) -> None:
+def plain_weights(path: Path) -> Path:
+    """The weights of the demo model in float32, as unwaver loads them, in a GGUF file.
+
+    Of packed weights (Q4_1) llama.cpp also rounds what they are multiplied with, to 8 bits.
+    """
+    import numpy as np
+    from gguf import GGUFReader, GGUFValueType, GGUFWriter
+    from gguf.quants import dequantize
+
+    from unwaver.models.demo import weights_file
+
+    packed, plain = GGUFReader(str(weights_file())), GGUFWriter(str(path), "llama")
+    for name, field in packed.fields.items():
+        if name.startswith("GGUF.") or name == "general.architecture":
+            continue
+        value = 0 if name == "general.file_type" else field.contents()
+        if field.types[0] == GGUFValueType.ARRAY:
+            plain.add_array(name, value)
+        else:
+            plain.add_key_value(name, value, field.types[0])
+    for tensor in packed.tensors:
+        plain.add_tensor(tensor.name, dequantize(tensor.data, tensor.tensor_type).astype(np.float32))
+    plain.write_header_to_file()
+    plain.write_kv_data_to_file()
+    plain.write_tensors_to_file()
+    plain.close()
+    return path
+
+
+def serve(folder: Path, port: int, key: str | None, weights: Path | None) -> None:
     import xllamacpp
 
     from unwaver.models.demo import weights_file
 
     params = xllamacpp.CommonParams()
-    params.model.path = str(weights_file())
+    params.model.path = str(weights or weights_file())
     params.model_alias = {NAME}
     params.hostnames, params.port = ["127.0.0.1"], port
     params.n_parallel, params.n_ctx = SLOTS, SLOTS * CONTEXT
@@ -145,8 +176,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--key")
+    parser.add_argument("--weights", type=Path)
     given = parser.parse_args()
-    serve(given.folder, given.port, given.key)
+    serve(given.folder, given.port, given.key, given.weights)
 
 
 if __name__ == "__main__":

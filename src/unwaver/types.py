@@ -125,6 +125,7 @@ class Beside:
     reasoning_tokens: int | None = None  # of the completion tokens
     served: str = ""  # the name of the model that answered
     fingerprint: str = ""  # of the system that answered
+    scoring: str = ""  # how probabilities came from the first token, as JSON: see unwaver.models.first_token
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,11 +143,29 @@ def test_a_prompt_that_does_not_fit_is_one_failed_call(unwaver: Any, llama_cpp: 
     assert "exceeds the available context size" in failure["reason"]
 
 
-def test_log_probabilities_are_not_to_be_had(unwaver: Any, llama_cpp: str) -> None:
-    done = unwaver("run", "sample/sst2/semantic", "--method", "logprob", "--model", model(llama_cpp, backoff=0.01))
-    assert done.returncode == 2
-    assert "without log-probabilities" in done.stderr
-    assert "use method=generate" in done.stderr
+def test_probabilities_come_from_the_first_token_of_a_chat(unwaver: Any, llama_cpp: str, tmp_path: Path) -> None:
+    command = ["run", "sample/sst2/semantic", "sample/ag_news/semantic", "--limit", 4, "--method", "logprob"]
+    command += ["--model", model(llama_cpp, backoff=0.01), "--out", "r"]
+    done = unwaver(*command)
+    assert done.returncode == 0, done.stderr
+    assert "those of the first token" in done.stdout
+    assert "labels were asked for as letters: A = World; B = Sports" in done.stdout
+    told = run_json(tmp_path)
+    (service,) = told["services"]
+    assert service["not_taken"] == ["echo"]
+    assert 0 < service["first_token"]["other"] < 1
+    assert service["first_token"]["answers"] == stored(tmp_path)
+    scores = json.loads((tmp_path / "r" / "scores.json").read_text())["scores"]
+    for task in ("sst2", "ag_news"):
+        values = {s["metric"]: s["value"] for s in scores if s["task"] == task and s["value"] is not None}
+        assert values.keys() & {"entropy_consistent", "entropy_inconsistent"}
+    assert {s["method"] for s in scores} == {"logprob, first token"}
+    shown = unwaver("show", "r", "--all")
+    assert "labels were asked for as letters" in shown.stdout
+
+    again = unwaver(*command)
+    assert again.returncode == 0, again.stderr
+    assert run_json(tmp_path)["spent"]["calls"] == 0, "a resumed run asks nothing"
 
 
 @pytest.fixture

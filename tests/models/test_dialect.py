@@ -336,13 +336,14 @@ def test_a_writer_that_thinks_has_room_for_its_thoughts() -> None:
     assert [body["max_tokens"] for body in server.bodies] == [1000, 1000 + 4096, 1500]
 
 
-def test_a_server_that_scores_in_no_way_names_the_other_method() -> None:
+def test_a_server_that_scores_in_no_way_writes() -> None:
     def script(_number: int, body: Body, _headers: object) -> Raw | None:
         return refused("only chat completions", "prompt") if "prompt" in body else None
 
-    with Server(script=script) as server, pytest.raises(ModelError) as stopped:
-        asked(server, method="logprob")
-    assert "method=generate" in str(stopped.value.hint)
+    with Server(script=script) as server:
+        given, model = asked(server, method="logprob")
+    assert [a.text for a in given] == ["Yes"] * 6
+    assert model.dialect.switches == {"echo", "logprobs"}
 
 
 def test_no_log_probabilities() -> None:
@@ -353,7 +354,7 @@ def test_no_log_probabilities() -> None:
         given, model = asked(server, method="logprob")
     assert [a.text for a in given] == ["Yes"] * 6
     assert model.decoding == "answered by generate"
-    assert sum("logprobs" in body for body in server.bodies) == 1
+    assert sum("logprobs" in body for body in server.bodies) == 2, "once as completions, once as a chat"
 
 
 # --- a whole run

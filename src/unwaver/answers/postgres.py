@@ -33,13 +33,14 @@ CHUNK = 5_000  # keys in one query
 SCHEMAS = (
     *(statement for statement in store.SCHEMA.split(";\n") if statement.strip()),
     beside_table.SCHEMA,
+    beside_table.SCORING_SCHEMA,
     dialect_table.SCHEMA,
     shared_tables.WORKERS,
     shared_tables.CLAIMS,
     shared_tables.SPENDING,
     "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
-TABLES = ("answers", "failures", "asked", "beside", "dialects", "workers", "claims", "spending", "meta")
+TABLES = ("answers", "failures", "asked", "beside", "scoring", "dialects", "workers", "claims", "spending", "meta")
 # what is no table, and what changes rows on their way
 ODD = f"""
 SELECT CASE relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'view' WHEN 'f' THEN 'foreign table' ELSE 'relation' END,

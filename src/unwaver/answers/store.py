@@ -8,8 +8,8 @@ power goes. Several processes may write to one file; an answer that is already t
     failures  key -> why a call failed for good; gone as soon as it is answered
     asked     which key belongs to which item of the run in this folder, for scoring without the model
 
-More tables are made when they are first needed: `beside` and `dialects` for services, `workers` and `claims` where
-several processes share a store.
+More tables are made when they are first needed: `beside`, `scoring` and `dialects` for services, `workers`
+and `claims` where several processes share a store.
 """
 
 from __future__ import annotations

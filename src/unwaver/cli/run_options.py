@@ -109,7 +109,11 @@ HOW_TO_ASK = section(
         metavar="FILE",
         help="JSON schema of the answers, or OpenAI's response_format: --agree json.",
     ),
-    option("--method", metavar="NAME", help="Language models: logprob or generate. [default: the model's own]"),
+    option(
+        "--method",
+        metavar="NAME",
+        help="Language models: logprob (probabilities of labels) or generate. [default: the model's own]",
+    ),
     option("--normalise", is_flag=True, help="Divide a choice's log-probability by its number of tokens."),
     option(
         "--decode",

@@ -122,6 +122,10 @@ def command(
     lines = [*notion.lines_of_frames(parts), *missing.lines_of_frames(parts, run.run)]
     if "people" in run.run:
         lines = [*notion.lines_of_frames(parts), *(line for of in run.run["notes"].values() for line in of)]
+    if run.run.get("services"):
+        from unwaver.engine.first_tokens import letters_of
+
+        lines = [*lines, *letters_of(run.run)]
     _print_remarks([*lines, *_why(reasons, folder)])
 
 

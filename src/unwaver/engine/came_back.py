@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from unwaver.answers.beside_table import TABLE
+from unwaver.answers.beside_table import SCORING, TABLE
 from unwaver.answers.store import Store
 from unwaver.asking.panel import Respondent
 from unwaver.asking.services import STOPPED, recall
 from unwaver.config import Config
+from unwaver.engine.first_tokens import about, first_tokens
 from unwaver.engine.prepare import Prepared
 from unwaver.models.dialect import Dialect
 from unwaver.models.parts import Parts
@@ -52,10 +53,12 @@ def _service(name: str, respondent: Respondent, dialect: Dialect, store: Store) 
     columns = "served, fingerprint, cached_tokens, reasoning_tokens"
     keys = respondent.plan.requests if store.has(TABLE) else ()
     rows = store.select(f"SELECT {columns} FROM {TABLE} WHERE key IN", keys)
+    how = store.select(f"SELECT how FROM {SCORING} WHERE key IN", keys) if store.has(SCORING) else ()
     return {
         "model": name,
         "server": masked(dialect.place[0]),
         "not_taken": sorted(recall(dialect, store)),
+        **({"first_token": first_tokens(str(row[0]) for row in how)} if how else {}),
         "served": _counted(row[0] for row in rows),
         "fingerprints": _counted(row[1] for row in rows),
         "cached_tokens": _sum(row[2] for row in rows),
@@ -98,6 +101,8 @@ def _notes(service: Mapping[str, Any]) -> Iterator[str]:
         yield "the service takes no temperature: answers are sampled, and repeats of the run may differ"
     if "room" in service["not_taken"]:
         yield "the service has no room for answers of 2,048 tokens: some were asked for with fewer"
+    if "first_token" in service:
+        yield from about(service["first_token"])
     if "logprobs" in service["not_taken"]:
         yield "the service gives no log-probabilities: labels are read from what the model writes"
     for name, what in (("served", "model"), ("fingerprints", "system fingerprint")):

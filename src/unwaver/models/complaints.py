@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from unwaver.models.openai_replies import error_message
 
-LIMIT, SYSTEM, SCORES = "max_tokens", "system", "logprobs"
+LIMIT, SYSTEM, SCORES, ECHO = "max_tokens", "system", "logprobs", "echo"
 LIMIT_NAMES = (LIMIT, "max_completion_tokens")
 
 

@@ -16,7 +16,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 from unwaver.groups.conversations import without_system
-from unwaver.models.complaints import LIMIT, LIMIT_NAMES, SCORES, SYSTEM, complaints, has_system, refused, room
+from unwaver.models.complaints import (
+    ECHO,
+    LIMIT,
+    LIMIT_NAMES,
+    SCORES,
+    SYSTEM,
+    complaints,
+    has_system,
+    refused,
+    room,
+)
 from unwaver.models.openai_replies import Fault
 
 Reply = TypeVar("Reply")
@@ -32,11 +42,16 @@ SWITCHES: Mapping[str, str] = {
     "seed": "the seed is not sent, and repeats of the run may differ",
     "top_p": "top_p is not sent",
     "temperature": "temperature is not sent, and answers are sampled at the server's default",
+    ECHO: "probabilities of labels are those of the first token of a chat answer",
     SCORES: "labels are read from what the model writes",
     ROOM: "such requests are sent again with fewer; --model-arg max_tokens=N sets the limit",
 }
 _LEFT_OUT = {"temperature", "top_p", "seed", "stop"}
-_NAMED = {SYSTEM: "the system role", ROOM: "the default number of answer tokens"}
+_NAMED = {
+    SYSTEM: "the system role",
+    ECHO: "choices to score at the end of a prompt",
+    ROOM: "the default number of answer tokens",
+}
 
 
 class Dialect:

@@ -1,7 +1,8 @@
 """Any OpenAI-compatible HTTP server: vLLM, llama.cpp, Ollama, the public API.
 
     generate   POST /chat/completions, what comes back is read for a label
-    logprob    POST /completions with echo and logprobs, once per choice: the summed log-probability of each
+    logprob    POST /completions with echo and logprobs, once per choice: the summed log-probability of each;
+               where a server does not do that, POST /chat/completions with top_logprobs: those of the first token
 
 What may pass is tried again (openai_server.py says when and how often). What cannot pass (a wrong key, an
 unknown model, no server) is told at the first contact instead of failing thousands of calls. The key is read
@@ -14,21 +15,23 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any
 
 from unwaver.errors import ModelError, UsageError
-from unwaver.groups.conversations import prompt_after, sent
-from unwaver.models.complaints import SCORES
+from unwaver.groups.conversations import sent
+from unwaver.models.complaints import ECHO, SCORES
 from unwaver.models.connections import Connections
 from unwaver.models.decoding import before_stop, described, stop_strings
 from unwaver.models.dialect import Dialect
 from unwaver.models.openai_address import Address, address_of, headers_of, key_in
+from unwaver.models.openai_echo import Echo
+from unwaver.models.openai_first_token import FirstToken
 from unwaver.models.openai_hints import Hints
-from unwaver.models.openai_replies import Fault, Filtered, Scored, chat_answer, scored
+from unwaver.models.openai_replies import Fault, Filtered, NoScores, chat_answer
 from unwaver.models.openai_server import LONGEST_BODY, Server, most_tokens
 from unwaver.models.openai_shape import refuses_schema, shaped
 from unwaver.models.own_price import OwnPrice, own_price
@@ -47,11 +50,7 @@ from unwaver.types import Answer, Batch, Request
 
 NOT_GIVEN = -1  # None is taken: it leaves a setting to the server
 PROBES = 2  # requests that go alone before a server that refuses them is believed
-RESERVED = {"model", "messages", "prompt", "stream", "n", "echo", "logprobs", "seed"}
-
-
-class NoScores(Fault):
-    """The server refuses to give log-probabilities."""
+RESERVED = {"model", "messages", "prompt", "stream", "n", "echo", "logprobs", "top_logprobs", "seed"}
 
 
 class OpenAIModel:
@@ -78,7 +77,8 @@ class OpenAIModel:
         self._server = server
         self.concurrency = concurrency
         self._stops = stops
-        self._echo_tokens = 0
+        self._echo = Echo(name, server, settings, dialect)
+        self._first_token = FirstToken(server, dialect, settings, self._chat_body)
         self._known = False
         self._finishing = False
         self._plain = False  # the server has refused structured output
@@ -107,7 +107,9 @@ class OpenAIModel:
         own = {"temperature": None} if "temperature" in self.dialect.switches else {}
         if self.method == "generate":
             return described({**self.settings, **own})
-        return "answered by generate" if self._writes else ""
+        if self._writes:
+            return "answered by generate"
+        return "first token" if ECHO in self.dialect.switches else ""
 
     @property
     def met(self) -> bool:
@@ -150,8 +152,13 @@ class OpenAIModel:
     def _bodies(self, request: Request) -> list[dict[str, object]]:
         if self._writes:
             return [self._chat_body(request)]
-        prompt, endings = self._choices(request)
-        return [self._echo_body(prompt + ending, 1) for ending in endings]
+        try:
+            chat = [self._first_token.body(request)]
+        except NoScores:
+            chat = []
+        if ECHO in self.dialect.switches and chat:
+            return chat
+        return max(self._echo.bodies(request), chat, key=lambda bodies: sum(most_tokens(b)[0] for b in bodies))
 
     def _first_contact(self, requests: Sequence[Request], order: Iterator[int]) -> Iterator[Batch]:
         """The first goes alone, so that a wrong key, address or setting costs one call; where it is refused, so
@@ -264,67 +271,33 @@ class OpenAIModel:
         return self.method == "generate" or SCORES in self.dialect.switches
 
     def _score_or_write(self, request: Request, stop: threading.Event) -> Answer:
-        """Log-probabilities, or what is written where the server refuses to give them; not under a cost cap, which
-        has set aside what scoring takes."""
-        try:
-            return self._score(request, stop)
-        except NoScores as refusal:
-            if self.meter is not None:
-                raise
+        """Log-probabilities in the first way that the server takes, or what is written where it takes none; not
+        under a cost cap, which has set aside what scoring takes."""
+        faults: list[NoScores] = []
+        for score in self._ways():
             try:
-                answer = self._generate(request, stop)
-            except Fault:
-                raise refusal from None
-        self.dialect.know({SCORES})
+                answer = score(request, stop)
+            except NoScores as fault:
+                faults.append(fault)
+                continue
+            except Fault as fault:
+                raise fault if fault.status or not faults else faults[0] from None
+            self.dialect.know({ECHO} if faults else ())
+            return answer
+        if self.meter is not None:
+            raise faults[-1]
+        try:
+            answer = self._generate(request, stop)
+        except Fault:
+            raise faults[0] from None
+        if not self._first_token.works:
+            self.dialect.know({ECHO, SCORES})
         return answer
 
-    def _score(self, request: Request, stop: threading.Event) -> Answer:
-        prompt, endings = self._choices(request)
-        parts = [self._score_word(prompt, ending, stop) for ending in endings]
-        usages = [usage for _, _, usage in parts if usage is not None]
-        return Answer(
-            logprobs=tuple(logprob for logprob, _, _ in parts),
-            tokens=tuple(count for _, count, _ in parts),
-            # all of them, or it would seem to be less than it was
-            usage=(sum(u[0] for u in usages), sum(u[1] for u in usages)) if len(usages) == len(parts) else None,
-        )
-
-    def _choices(self, request: Request) -> tuple[str, list[str]]:
-        """What comes before the choices, and each of them."""
-        system = self.settings["system"]
-        prompt = prompt_after(request, None if system is None else str(system))
-        space = "" if prompt[-1:].isspace() else " "
-        return prompt, [space + word for word in request.words or request.choices]
-
-    def _score_word(self, prompt: str, ending: str, stop: threading.Event) -> Scored:
-        try:
-            return self._echo(prompt, ending, self._echo_tokens, stop)
-        except Fault as fault:
-            refused = not fault.passing and not fault.setup
-            if refused and self._echo_tokens == 0 and "max_tokens" in str(fault):
-                self._echo_tokens = 1  # some servers will not generate nothing
-                return self._echo(prompt, ending, 1, stop)
-            if refused and re.search("logprob|echo", str(fault)):
-                raise NoScores(str(fault), hint="use method=generate", setup=True) from None
-            if refused and fault.said:
-                fault.hint = "the server does not score choices this way: use method=generate"
-            raise
-
-    def _echo(self, prompt: str, ending: str, generated: int, stop: threading.Event) -> Scored:
-        whole = prompt + ending
-
-        def parse(reply: dict[str, Any]) -> Scored:
-            return scored(reply, len(prompt), whole, generated)
-
-        def post(body: dict[str, Any]) -> Scored:
-            return self._server.post("/completions", body, parse, stop)
-
-        return self.dialect.put(self._echo_body(whole, generated), post)
-
-    def _echo_body(self, whole: str, generated: int) -> dict[str, object]:
-        extra = {k: v for k, v in self.settings.items() if k not in ("method", "system")}
-        asked = {"model": self.name, "prompt": whole, "echo": True, "logprobs": 1, "max_tokens": generated}
-        return {"temperature": 0, **extra, **asked}
+    def _ways(self) -> Iterator[Callable[[Request, threading.Event], Answer]]:
+        if ECHO not in self.dialect.switches:
+            yield self._echo.answer
+        yield self._first_token.answer
 
 
 def _replies(done: SimpleQueue[tuple[int, Answer | BaseException]]) -> tuple[Batch, BaseException | None]:
@@ -364,6 +337,7 @@ def open_model(
     price_cached: float | None = None,
     reasoning_effort: str | None = None,
     thinking_budget: int | None = None,
+    top_logprobs: int | None = None,
     wait: Wait | None = None,
 ) -> OpenAIModel:
     """The model `name` of the server at `base_url` (default: OPENAI_BASE_URL, else the public API).
@@ -375,10 +349,13 @@ def open_model(
     requests and tokens in a minute, of all that ask this address. `price_in`, `price_out` and `price_cached` are
     the money for a million tokens of prompts, of answers, and of prompts in the server's cache.
     With a seed, replicate r is asked with seed + r. `stop` are strings before which a text ends, a list or one
-    text with "|" between them. `wait` stands in for sleeping, in tests.
+    text with "|" between them. `top_logprobs` is how many of the most likely first tokens a chat gives with their
+    probabilities (method=logprob; 20 if not given). `wait` stands in for sleeping, in tests.
     """
     _check(name, method, concurrency, timeout, retries, key_env)
     check_limits(rpm, tpm)
+    if top_logprobs is not None and top_logprobs < 1:
+        raise UsageError(f"top_logprobs is {top_logprobs}", hint="20 is the most that OpenAI gives")
     price = own_price(price_in, price_out, price_cached)
     learn_environment()
     address = address_of(base_url, name, api_version)
@@ -397,12 +374,14 @@ def open_model(
             if stops:  # else the key stays what it was before there was such an option
                 said["stop"] = list(stops)
             said |= thinking
+        elif top_logprobs is not None:
+            said["top_logprobs"] = top_logprobs
         return said | further
 
     server = Server(
         _connections(address, key, headers, concurrency),
         address,
-        hints=Hints(name, key_env, bool(key), address.azure, tuple(further), method),
+        hints=Hints(name, key_env, bool(key), address.azure, tuple(further)),
         timeout=timeout,
         retries=retries,
         backoff=backoff,

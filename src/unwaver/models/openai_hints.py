@@ -24,7 +24,6 @@ class Hints:
     has_key: bool
     azure: bool
     extra: Collection[str]
-    method: str = "generate"
 
     def of(self, status: int, says: str) -> str | None:
         if status in (401, 403):
@@ -34,9 +33,8 @@ class Hints:
         return self._refused(says) if status in _REFUSED else None
 
     def failed(self) -> str:
-        """About 500 and above, which some chat servers say to /completions."""
-        again = "the server failed: check its log, then run the same command again to continue"
-        return f"{again}; if it serves chats only: --method generate" if self.method == "logprob" else again
+        """About 500 and above."""
+        return "the server failed: check its log, then run the same command again to continue"
 
     def _key(self) -> str:
         if self.has_key:
@@ -46,10 +44,7 @@ class Hints:
     def _model(self) -> str:
         if self.azure:
             return f"is there a deployment {self.model}? --model-arg base_url=https://RESOURCE.openai.azure.com"
-        known = f"does the server know the model {self.model}? base_url usually ends in /v1"
-        if self.method == "logprob":
-            return f"--method logprob needs /completions, which chat servers lack: --method generate; or {known}"
-        return known
+        return f"does the server know the model {self.model}? base_url usually ends in /v1"
 
     def _refused(self, says: str) -> str:
         for name in self.extra:

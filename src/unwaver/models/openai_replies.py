@@ -28,7 +28,7 @@ class Fault(Exception):
     Both at once: it looks like a wrong address, but some gateways do this now and then. `refused`: the status says
     that the server does not want, or is not able, to answer. `after` are the seconds it asked us to wait.
     `free`: the server did not work on it, so nobody bills it. `said` is what a refused request was told.
-    `busy`: it has too many requests (429).
+    `busy`: it has too many requests (429). `status` is that of the reply, 0 where there was none or it was good.
     """
 
     def __init__(
@@ -43,10 +43,15 @@ class Fault(Exception):
         free: bool = False,
         said: bytes = b"",
         busy: bool = False,
+        status: int = 0,
     ):
         super().__init__(message)
         self.hint, self.passing, self.setup, self.refused, self.after = hint, passing, setup, refused, after
-        self.free, self.said, self.busy = free, said, busy
+        self.free, self.said, self.busy, self.status = free, said, busy, status
+
+
+class NoScores(Fault):
+    """The server gives no log-probabilities in the way in which it was asked for them."""
 
 
 class Filtered(Fault):
@@ -96,7 +101,7 @@ def retry_after(value: str | None, now: float) -> float | None:
 
 def chat_answer(reply: Mapping[str, Any]) -> Answer:
     """What came back, as it came; unwaver.state says later what became of the question."""
-    choice = _first_choice(reply)
+    choice = first_choice(reply)
     reason = choice.get("finish_reason")
     finish = reason if isinstance(reason, str) else ""
     message = choice.get("message")
@@ -144,7 +149,7 @@ def scored(reply: Mapping[str, Any], start: int, whole: str, generated: int) -> 
 
     `generated` is how many tokens the server added of its own, because it would not add none.
     """
-    given = _first_choice(reply).get("logprobs")
+    given = first_choice(reply).get("logprobs")
     values, tokens, offsets = _token_lists(given if isinstance(given, dict) else {})
     shift = _special_start(tokens, offsets, whole)
     begins = [offset - shift for offset in offsets]
@@ -157,10 +162,10 @@ def scored(reply: Mapping[str, Any], start: int, whole: str, generated: int) -> 
     ]
     if not counted:
         raise Fault("the server gave no log-probability for a choice", hint="use method=generate")
-    return max(math.fsum(map(_logprob, counted)), LEAST), len(counted), _usage(reply)
+    return max(math.fsum(map(log_probability, counted)), LEAST), len(counted), _usage(reply)
 
 
-def _logprob(value: object) -> float:
+def log_probability(value: object) -> float:
     """-0.25 -> -0.25; 1e-7 -> 0.0; minus infinity -> LEAST; anything that is not a log-probability is a fault."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise Fault("the server gave no log-probability for a choice", hint="use method=generate")
@@ -170,7 +175,7 @@ def _logprob(value: object) -> float:
     return float(min(max(value, LEAST), 0))
 
 
-def _first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
+def first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise Fault("the server answered without choices", passing=True)

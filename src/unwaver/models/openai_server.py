@@ -21,7 +21,7 @@ from unwaver.models.connections import Broken, Closed, Connections, Late, Reply,
 from unwaver.models.limits import MARGIN, byte_count, token_limit
 from unwaver.models.openai_address import PUBLIC_API, Address
 from unwaver.models.openai_hints import Hints
-from unwaver.models.openai_replies import Fault, Filtered, error_message, is_filtered, printable
+from unwaver.models.openai_replies import Fault, Filtered, NoScores, error_message, is_filtered, printable
 from unwaver.models.pace import PATIENCE, PAUSE, Clock, Limits, Sent, Tell, pace_of, waiting
 from unwaver.models.parts import Meter, Tokens
 from unwaver.models.rate_headers import asked_to_wait, left_of
@@ -88,8 +88,10 @@ class Server:
         body: Mapping[str, object],
         parse: Callable[[dict[str, Any]], Parsed],
         stop: threading.Event,
+        tries: int | None = None,
     ) -> Parsed:
-        """The parsed reply, after as many tries as it takes and `retries` allows; `stop` ends the waiting."""
+        """The parsed reply, after as many tries as it takes and `retries` (or `tries`) allows; `stop` ends the
+        waiting."""
         content = json.dumps(body).encode()  # in ASCII: a lone surrogate in a text must not stop us
         faults: list[Fault] = []
         while True:
@@ -100,7 +102,7 @@ class Server:
                 return self._once(path, content, parse, sent)
             except Fault as fault:
                 faults.append(fault)
-                again = not stop.is_set() and self._try_again(faults)
+                again = not stop.is_set() and self._try_again(faults) and len(faults) != tries
                 if self.meter is not None and not fault.free:
                     again = self.meter(*most_tokens(body), again)
                 if not again:
@@ -134,12 +136,12 @@ class Server:
     def _final(self, faults: list[Fault]) -> Fault:
         """The last fault; one that may pass is a matter of setup only if all tries ended so."""
         last, tries = faults[-1], len(faults)
-        if isinstance(last, Filtered):
+        if isinstance(last, Filtered | NoScores):
             return last
         message = str(last) if tries == 1 else f"{last} (tried {tries} times)"
         setup = last.setup and (not last.passing or all(f.setup for f in faults))
         final = Fault(masked_echo(message), hint=last.hint, passing=last.passing, setup=setup)
-        final.refused, final.said = last.refused, last.said
+        final.refused, final.said, final.status = last.refused, last.said, last.status
         return final
 
     def _pause(self, fault: Fault, tries: int, stop: threading.Event) -> None:
@@ -243,6 +245,7 @@ class Server:
             free=status < 500,
             said=told,
             busy=status == 429,
+            status=status,
         )
 
     def _parsed(self, response: Reply, body: bytes) -> dict[str, Any]:
