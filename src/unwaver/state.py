@@ -87,7 +87,7 @@ def state_of(answer: Answer, label: str | None) -> State:
         return "refused"
     if answer.text is not None:  # scores of choices are never cut
         blank = not answer.text.strip()
-        if answer.beside and answer.beside.tool_calls:
+        if answer.beside and answer.beside.tool_calls and (label is None or not is_cut(answer.finish)):
             return "tool_call" if label is None else "whole"
         if blank and word_of(answer.finish) in _TOOL_CALL:
             return "tool_call"

@@ -15,7 +15,10 @@ from unwaver.agree import Agreement, Pair
 from unwaver.agree.comparison import parse_agreement, parse_agreements
 from unwaver.agree.json_answers import fields_of
 from unwaver.answers.calls import RAW, calls_in, written_calls
-from unwaver.errors import UsageError
+from unwaver.answers.formats import formats_of, validator
+from unwaver.answers.table import label_reader
+from unwaver.errors import DataError, UsageError
+from unwaver.types import Answer, Beside, Item
 
 
 def value(agreement: Agreement, a: Any, b: Any) -> float | None:
@@ -223,3 +226,55 @@ def test_any_order_of_the_same_calls_agrees(order: list[tuple[str, int]]) -> Non
         calls(*((n, {"x": x}) for n, x in some)) for some in (order, [("f", 1), ("f", 2), ("g", 1), ("h", 3)])
     ]
     assert all(value(parse_agreement("tool"), a, b) == 1.0 for a, b in combinations(texts, 2))
+
+
+# --- as answers ---------------------------------------------------------------------------------------------------
+
+TOOLS = json.dumps([{"type": "function", "function": {"name": "book", "parameters": {"type": "object"}}}])
+CALLED = '[{"function": {"name": "book", "arguments": "{\\"city\\": \\"Rome\\"}"}}]'
+
+
+@pytest.mark.parametrize(
+    ("tools", "finish", "label", "status", "kept"),
+    [
+        (TOOLS, "tool_calls", 'book({"city": "Rome"})', "answered", 1.0),
+        (TOOLS, "length", None, "cut", None),
+        ("", "tool_calls", None, "tool_call", None),
+    ],
+)
+def test_a_call_is_an_answer_where_tools_are_offered(
+    tools: str, finish: str, label: str | None, status: str, kept: float | None
+) -> None:
+    item = Item("i", "own", "original", {"text": "x"}, tools=tools)
+    answer = Answer(text="", finish=finish, beside=Beside(tool_calls=CALLED))
+    read = label_reader({("i", 0): answer}, {}, normalise=False)(item, 0)
+    assert (read.label, read.status) == (label, status)
+    assert formats_of([(item, answer)], [read.status]).to_list() == [kept]
+
+
+@pytest.mark.parametrize(
+    ("response_format", "text", "kept"),
+    [
+        ({"type": "json_object"}, '{"a": 1}', 1.0),
+        ({"type": "json_object"}, "[1]", 0.0),
+        ({"type": "json_object"}, '```json\n{"a": 1}\n```', 0.0),
+        ({"type": "json_object"}, '<think>Hm.</think>{"a": 1}', 1.0),
+        ({"type": "json_object"}, "", 0.0),
+        ({"type": "json_schema", "json_schema": {"schema": {"required": ["a"]}}}, '{"a": 1}', 1.0),
+        ({"type": "json_schema", "json_schema": {"schema": {"required": ["a"]}}}, '{"b": 1}', 0.0),
+        ({"type": "text"}, "anything", None),
+    ],
+)
+def test_the_format_is_kept_if_a_program_can_read_it(
+    response_format: object, text: str, kept: float | None
+) -> None:
+    item = Item("i", "own", "original", {"text": "x"}, response_format=json.dumps(response_format))
+    assert formats_of([(item, Answer(text=text))], ["answered"]).to_list() == [kept]
+    assert formats_of([(item, None)], ["not_asked"]).to_list() == [None]
+
+
+def test_a_schema_fetches_nothing() -> None:
+    with pytest.raises(DataError, match="refers to"):
+        validator('{"$ref": "https://example.com/other.json"}')({})
+    with pytest.raises(DataError, match="not a JSON schema"):
+        validator('{"type": 7}')

@@ -125,6 +125,11 @@ def test_forty_conversations_go_through_every_command(
     shown = unwaver("show", folders["a"], "--limit", 20).stdout
     assert "Trip 3, wording *1?*" in shown
     assert "Roma" in shown
+    assert "differs in: json.city, json.price" in shown
+    [third] = [
+        g for g in json.loads(unwaver("show", folders["a"], "--json").stdout)["groups"] if g["group"] == "g3"
+    ]
+    assert third["fields"] == ["json.city", "json.price"]
     unwaver("report", folders["a"], "--out", tmp_path / "page.html")
     assert "tau_json.price" in (tmp_path / "page.html").read_text()
 

@@ -40,7 +40,7 @@ def formats_of(rows: Sequence[tuple[Item, Answer | None]], statuses: Sequence[st
 def kept(item: Item, answer: Answer) -> float | None:
     if item.tools and (calls := _calls(answer)):
         return float(_offered(item.tools, calls))
-    if item.response_format:
+    if item.response_format and json.loads(item.response_format).get("type") != "text":
         return float(_fits(item.response_format, answer.text or ""))
     return TEXT if item.tools else None
 
@@ -93,7 +93,7 @@ def _wanted(response_format: str) -> Fits | None:
         inner = asked.get("json_schema", asked)
         schema = inner.get("schema") if isinstance(inner, Mapping) else None
         return validator(json.dumps(schema)) if schema is not None else None
-    return _anything if asked.get("type") == "text" else None
+    return None
 
 
 @lru_cache(maxsize=64)

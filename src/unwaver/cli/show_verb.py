@@ -194,7 +194,9 @@ def _why(reasons: Sequence[Reason], place: Path) -> list[str]:
 
 
 def _as_json(found: Listed) -> dict[str, Any]:
-    about = {"relation": found.relation, "state": found.state, "agreement": found.agreement}
+    about: dict[str, Any] = {"relation": found.relation, "state": found.state, "agreement": found.agreement}
+    if found.fields:
+        about["fields"] = list(found.fields)
     return {"group": found.group, "model": found.model, **about, "answers": found.answers}
 
 

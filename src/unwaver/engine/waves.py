@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unwaver.agree import Agreement
 from unwaver.agree.comparison import Comparison
+from unwaver.agree.in_parts import compared_in_parts
 from unwaver.asking.ask import Asker
 from unwaver.asking.consult import Consult, Enquiry, planned, put
 from unwaver.asking.panel import Answers
@@ -40,6 +41,11 @@ class Waves:
 
     def columns(self, frame: pl.DataFrame, groups: Sequence[Group], asker: Asker | None) -> pl.DataFrame:
         for agreement in self._agreements:
+            if agreement.part_of:
+                continue  # compared with its whole
+            if agreement.parts is not None:
+                [frame], _ = compared_in_parts(agreement, groups, [frame], self._consult(asker), Console())
+                continue
             comparison = Comparison(agreement, groups, [frame], self._config.compare_questions)
             told, _ = comparison.values(self._consult(asker), Console())
             [frame] = comparison.frames_with(told)
@@ -57,7 +63,8 @@ class Waves:
         for agreement in self._late:
             if _is_of(metric, agreement) or (agreement is self._leading and metric in _OF_LEADING):
                 others = [f"Cons_{a.name}" for a in self._agreements]
-                why = f"{agreement.name} weighs words over all answers of the run, so it is known only at the end"
+                does = "weighs words over" if agreement.compare is None else "has fields that a model compares in"
+                why = f"{agreement.name} {does} all answers of the run, so it is known only at the end"
                 hint = f"possible here: {', '.join(others)}" if others else "omit idf=true, or run without --until"
                 raise UsageError(f"--until: {metric} cannot stop early: {why}", hint=hint)
 

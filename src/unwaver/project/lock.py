@@ -58,7 +58,11 @@ class Entry:
 
 def hash_of(group: Group) -> str:
     """Of what is asked: another id or cluster is the same group."""
-    asked = [[item.role, dict(item.fields), list(item.choices), item.template] for item in group.items]
+    asked = [
+        [item.role, dict(item.fields), list(item.choices), item.template]
+        + [text for text in (item.tools, item.response_format) if text]
+        for item in group.items
+    ]
     return digest(json.dumps([group.expect, asked], sort_keys=True, ensure_ascii=False))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from unwaver.metrics.agreed import decides, leading
+from unwaver.metrics.agreed import broken_by, decides, field_notions, leading
 from unwaver.metrics.block import Block, block_of
 from unwaver.metrics.bucket import among_wordings
 from unwaver.metrics.pairwise import mean_agreement
@@ -48,6 +48,7 @@ class Listed:
     state: str
     agreement: float | None
     answers: list[dict[str, Any]]
+    fields: tuple[str, ...] = ()  # of JSON answers and tool calls: those that differ, "json.price"
 
     @property
     def relation(self) -> str:
@@ -62,6 +63,7 @@ def listed(frames: Sequence[pl.DataFrame], everything: bool = False) -> list[Lis
     place = np.concatenate([np.full(len(r.bad), n) for n, r in enumerate(found)]) if found else np.empty(0, int)
     number = np.concatenate([np.arange(len(r.bad)) for r in found]) if found else np.empty(0, int)
     rows, agreements = [_rows_by_group(part) for part in parts], [agreement_of(block) for block in blocks]
+    fields = [[(name, broken_by(b, by) > 0) for name, by in field_notions(b).items()] for b in blocks]
     chosen = []
     for at in worst_first(found).tolist():
         n, group = int(place[at]), int(number[at])
@@ -73,7 +75,9 @@ def listed(frames: Sequence[pl.DataFrame], everything: bool = False) -> list[Lis
         agreement = round(value, 4) if state in (HELD, BROKEN) and value == value else None
         b = blocks[n]
         told = (b.suite, b.task, b.kind, b.expect, b.model, b.method, name, STATES[state])
-        chosen.append(Listed(*told, agreement, answers))
+        chosen.append(
+            Listed(*told, agreement, answers, tuple(f for f, is_broken in fields[n] if is_broken[group]))
+        )
     return chosen
 
 
@@ -136,6 +140,7 @@ def records(found: Sequence[Listed], known: Mapping[str, Group]) -> Iterator[dic
             **{name: getattr(each, name) for name in BLOCK},
             "group": each.group,
             "expect": each.expect,
+            **({"fields": list(each.fields)} if each.fields else {}),
             "answers": [_answer(row, texts) for row in each.answers],
         }
 

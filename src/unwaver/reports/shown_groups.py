@@ -99,7 +99,9 @@ def print_listed(
         by_item: dict[str, list[Any]] = {}
         for answer in each.answers:
             by_item.setdefault(answer["item"], []).append(answer)
-        cut |= print_group(group_of(each, known), by_item, console, longest=None if full else LONGEST)
+        note = f"  differs in: {', '.join(each.fields)}" if each.fields else ""
+        longest = None if full else LONGEST
+        cut |= print_group(group_of(each, known), by_item, console, longest=longest, note=note)
     console.print(_last(len(found), limit, more[0]), markup=False)
     if cut:
         console.print(

@@ -11,7 +11,7 @@ import numpy as np
 from unwaver import registry
 from unwaver.meaning import AnyNamed, Context, Meaning, Named, Phrase
 from unwaver.metrics import charts
-from unwaver.metrics.agreed import WORDING, notions, of_wordings, pairs
+from unwaver.metrics.agreed import WORDING, field_notions, notions, of_wordings, pairs
 from unwaver.metrics.block import Block, Codes
 from unwaver.metrics.meanings.violation import phrase_of
 from unwaver.metrics.papers import GENERATION
@@ -262,6 +262,19 @@ for _low in ("contradict",):
         )
 
 
+def figures_of_fields(blocks: Sequence[Block], scores: Sequence[Score]) -> Iterator[Figure]:
+    """The share of groups in which each field differs, for each model and relation."""
+    for block in blocks:
+        names = {f"tau_{name}": name for name in field_notions(block)}
+        own = [s for s in charts.chosen(scores, *names) if charts.block_key(s) == charts.block_key(block)]
+        if len(own) > 1:
+            rows = charts.rows_of(own, name=lambda s, names=names: charts.label(names[s.metric]))
+            title = charts.label(f"{block.task}/{block.kind} · {block.model}", 60)
+            says = "Share of groups in which the field or argument differs between two answers, 95 % intervals."
+            spec = charts.intervals(rows, "groups in which it differs")
+            yield Figure("Which fields differ?", title, says, own[0].metric, spec)
+
+
 def _of_fields(whole: str, of: str) -> Iterator[Meaning]:
     yield Meaning(
         f"Cons_{whole}.<field>",
@@ -281,6 +294,7 @@ def _of_fields(whole: str, of: str) -> Iterator[Meaning]:
         better="low",
         docs="docs/text.md#json-and-tool-calls",
         of={"field": r"[^@]+"},
+        figures=figures_of_fields,
     )
 
 
