@@ -30,7 +30,7 @@ def test_short_form(attack: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attack", ["kills", "hostile_server", "bad_days"])
+@pytest.mark.parametrize("attack", ["kills", "hostile_server", "bad_days", "batches"])
 def test_short_form_with_runs_of_its_own(attack: str) -> None:
     test_short_form(attack)
 

@@ -93,12 +93,16 @@ class Config:
     price_in: float | None = None
     price_out: float | None = None
     pilot: int | None = None
+    batch: bool = False  # submit requests as batches of the server
+    batch_out: str | None = None  # write them to this file instead
+    batch_in: tuple[str, ...] = ()  # read results from these files
     yes: bool = False  # many requests to a paid service are all right
 
     PLACE = (
         *["device", "out", "store", "max_calls", "max_cost", "price_in", "price_out", "pilot", "yes", "replicas"],
         *["cut", "unreadable", "fetch", "base_accuracy", "corrected", "agree", "scorers", "cpus_per_replica"],
         *["compare_questions", "theta", "read", "until", "alpha", "domain", "engine", "gpus_per_replica"],
+        *["batch", "batch_out", "batch_in"],
     )
 
     def __post_init__(self) -> None:
@@ -181,6 +185,10 @@ def _check_config(c: Config) -> None:
             object.__setattr__(c, "until", str(bar))
     if c.limit is not None and c.sample is not None:
         raise UsageError("--limit and --sample cannot be combined", hint="give one of them")
+    if c.batch and (c.batch_out or c.batch_in):
+        raise UsageError("--batch cannot be combined with --batch-out and --batch-in", hint="give one of them")
+    if (c.batch or c.batch_out or c.batch_in) and (c.until or c.pilot):
+        raise UsageError("a batch cannot be combined with --until and --pilot", hint="leave one of them out")
     if c.form and c.template:
         raise UsageError("--form and --template cannot be combined", hint="give one of them")
     if c.unreadable not in ("violate", "skip"):

@@ -35,6 +35,7 @@ BEGINNINGS: dict[str, re.Pattern[bytes]] = {
     "gate markdown": re.compile(rb"## unwaver gate"),
     "check markdown": re.compile(rb"## unwaver check"),
     "groups": re.compile(rb'\{"version": \d+, "id": "(?:[^"\\]|\\.)*", "suite": '),
+    "batch": re.compile(rb'\{"custom_id": "'),
     "audit": re.compile(rb'\{"version": \d+, "model": "(?:[^"\\]|\\.)*", "group": '),
     "run": re.compile(rb'\{\s*"version": \d+,\s*"id": '),
     "scores": re.compile(rb'\{\s*"version": \d+,\s*"(?:run|scores)": '),

@@ -26,7 +26,9 @@ from unwaver.state import CutMode
 from unwaver.types import Answer, Group, Item, Model, Request
 
 if TYPE_CHECKING:
+    from unwaver.asking.by_hand import ByHand
     from unwaver.asking.services import Service
+    from unwaver.asking.submitted import Submitted
 
 KEY_VERSION = 1
 WAVE = 4096
@@ -134,6 +136,7 @@ class Asker:
     say: Callable[[str], None] = lambda _: None
     cut: CutMode = "exclude"
     waiting: Callable[[str], None] = lambda _: None  # hears what a model waits for
+    batches: ByHand | Submitted | None = None  # where requests of services go, if they are not asked one by one
 
     def __post_init__(self) -> None:
         self.option = ""  # the text before an option of the model that is asked, if not --model-arg
@@ -158,6 +161,8 @@ class Asker:
         if self.spent.stopped:
             return False
         groups = _fresh(plan, wanted - known)
+        if self.batches is not None and Parts(model).batch is not None:
+            return self.batches.ask(self, model, plan, [key for keys in groups for key in keys], progress)
         waves: Any = self.claims.waves(groups, model, progress) if self.claims else _waves(groups)
         capped = self.budget.max_cost is not None
         Parts(model).meter = partial(self._purse.try_again, price=self.budget.price(model)) if capped else None
@@ -168,7 +173,7 @@ class Asker:
                 while remaining and not self.spent.stopped:
                     # the first answers of a service go before the others: they may be worth nothing
                     first = service.left if service else 0
-                    now = self._affordable(remaining[: first or None], plan, model)
+                    now = self.affordable(remaining[: first or None], plan, model)
                     if now:
                         self._ask_wave(model, now, plan, progress, service)
                     remaining = remaining[len(now) :]
@@ -218,7 +223,28 @@ class Asker:
         if (price := self.budget.price(model)) is not None:
             self.is_over |= pay(price, self.budget, self.spent, self._purse, model, request, answer)
 
-    def _affordable(self, keys: Sequence[str], plan: Plan, model: Model) -> Sequence[str]:
+    def deliver(self, model: Model, plan: Plan, answers: Sequence[tuple[str, Answer]], progress: Progress) -> None:
+        """Store answers that came in a batch, and count what they took."""
+        self.spent.calls += len(answers)
+        if any(answer.error is None for _, answer in answers):
+            self.arrived()
+        self.store.put(answers)
+        for key, answer in answers:
+            if answer.error is None:  # a request that failed in a batch is not billed
+                self._pay(model, plan.requests[key], answer)
+        progress(len(answers))
+
+    def hold(self, cost: float) -> None:
+        """Set aside what batches that are under way may cost."""
+        self._purse.hold(cost)
+
+    def worst(self, model: Model, plan: Plan, keys: Sequence[str]) -> float:
+        """The most that these requests can cost; 0 without a cap."""
+        if self.budget.max_cost is None:
+            return 0.0
+        return sum(Worst(self.budget, model, [plan.requests[key] for key in keys]))
+
+    def affordable(self, keys: Sequence[str], plan: Plan, model: Model) -> Sequence[str]:
         """As many of the keys, from the first, as fit into what is left of the budget whatever they cost."""
         budget, spent = self.budget, self.spent
         left = len(keys) if budget.max_calls is None else min(len(keys), budget.max_calls - spent.calls)

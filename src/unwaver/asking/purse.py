@@ -102,6 +102,11 @@ class Purse:
                     return len(fitting)
             time.sleep(PAUSE)
 
+    def hold(self, cost: float) -> None:
+        """Set aside at least this much: batches are under way."""
+        with self._lock:
+            self._reserved = max(self._reserved, cost)
+
     def settle(self, reserved: float, cost: float) -> None:
         """A reply has come: what was set aside for it is free, its cost is spent."""
         with self._lock:

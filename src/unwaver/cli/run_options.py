@@ -204,6 +204,24 @@ MONEY_AND_TIME = section(
     option(
         "--alpha", type=float, default=0.05, show_default=True, metavar="X", help="Error probability of --until."
     ),
+    option(
+        "--batch",
+        is_flag=True,
+        help="Submit the requests as batches of the server. The same command collects the answers later.",
+    ),
+    option(
+        "--batch-out",
+        type=click.Path(),
+        metavar="FILE",
+        help="Write the missing requests as a batch for OpenAI; FILE.anthropic.jsonl: for Anthropic.",
+    ),
+    option(
+        "--batch-in",
+        multiple=True,
+        type=click.Path(),
+        metavar="FILE",
+        help="Read the results of such a batch. Repeatable.",
+    ),
     PILOT,
     MAX_CALLS,
     MAX_COST,

@@ -45,6 +45,8 @@ def ask(prepared: Prepared, asker: Asker) -> Asked:
             prepared.until.ask(asker)
         else:
             rounds.all()
+        if asker.batches is not None:
+            asker.batches.close(asker)
     except StoreFull as error:
         full, asker.spent.stopped = error, error.summary
     return Asked(rounds.groups, rounds.unfinished, full)

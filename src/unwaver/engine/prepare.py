@@ -146,6 +146,10 @@ def prepare(config: Config, console: Console | None = None, models: Sequence[str
 
         check_form(config.form)
     budget_of(config)
+    if config.batch_out:
+        from unwaver.engine.in_batches import check_batches
+
+        check_batches(config)
     prepared = prepare_asking(config, console, given)
     if config.agree or config.scorers or any(map(is_free_text, prepared.groups)):
         from unwaver.engine.consulted import with_consulted

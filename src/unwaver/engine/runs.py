@@ -52,7 +52,8 @@ def go(config: Config, console: Console | None = None, models: Sequence[str | Mo
             from unwaver.engine.consent import agree_to_cost
 
             agree_to_cost(prepared)
-        if prepared.opened or prepared.panel.certifiers or prepared.writer:
+        live = not (config.batch or config.batch_out or config.batch_in)
+        if live and (prepared.opened or prepared.panel.certifiers or prepared.writer):
             from unwaver.engine.reached import reach
 
             reach(prepared)
@@ -73,6 +74,8 @@ def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
         audit, certified = _certification(prepared, asked, asker.store)
         recording.asked(asked, seen, audit)
         table = rated(evidence, _asking(prepared, asker, recording), prepared.console)
+        if asker.batches is not None:
+            asker.batches.close(asker)  # those who compared answers may wait for a batch, too
         reasons = failures(prepared, asker.store, recording.consulted)
         served = asker.services or asker.store.has("beside")
         found = services(prepared, recording.consulted, asker.store) if served else []
@@ -174,6 +177,10 @@ def stores(prepared: Prepared, place: Path) -> Iterator[tuple[Asker, Recording]]
         asker = Asker(shared or own, prepared.budget, say=say, waiting=waiting, cut=config.cut)
         recording = Recording(prepared, place, own, asker.spent)
         asker = replace(asker, arrived=recording.begin)
+        if config.batch or config.batch_out or config.batch_in:
+            from unwaver.engine.in_batches import batches
+
+            asker = replace(asker, batches=batches(config, asker.store))
         try:
             if shared:
                 asker = opened.enter_context(sharing(asker))

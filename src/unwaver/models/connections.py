@@ -97,9 +97,9 @@ class Connections:
         self._lock = threading.Lock()
         self._closed = False
 
-    def post(self, target: str, content: bytes, until: float) -> Reply:
+    def post(self, target: str, content: bytes, until: float, method: str = "POST") -> Reply:
         """The reply to a request for `target`, a path with its query, which must have ended by then."""
-        head = f"POST {self._before}{target} HTTP/1.1\r\n{self._headers}Content-Length: {len(content)}\r\n\r\n"
+        head = f"{method} {self._before}{target} HTTP/1.1\r\n{self._headers}Content-Length: {len(content)}\r\n\r\n"
         connection = self._take(until)
         try:
             reply, stays = connection.ask(head.encode("latin-1") + content, until, self._longest)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unwaver.errors import ModelError, UsageError
 from unwaver.groups.conversations import sent
@@ -47,6 +47,9 @@ from unwaver.secrets import (
     looks_like_key,
 )
 from unwaver.types import Answer, Batch, Request
+
+if TYPE_CHECKING:
+    from unwaver.models.openai_batches import OpenAIBatch
 
 NOT_GIVEN = -1  # None is taken: it leaves a setting to the server
 PROBES = 2  # requests that go alone before a server that refuses them is believed
@@ -83,6 +86,7 @@ class OpenAIModel:
         self._finishing = False
         self._plain = False  # the server has refused structured output
         self.price: OwnPrice | None = None
+        self.batch: OpenAIBatch | None = None
         self.free_text = free_text  # who answers if there are no choices, by the same server
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
@@ -229,6 +233,18 @@ class OpenAIModel:
             return Answer(error=str(fault))
         self._server.succeeded()
         return answer
+
+    def batch_body(self, request: Request) -> dict[str, object]:
+        """As a chat, which is what batches are made of."""
+        return self._chat_body(request) if self._writes else self._first_token.body(request)
+
+    def batch_answer(self, request: Request, reply: Mapping[str, Any]) -> Answer:
+        if self._writes:
+            return self._cut(chat_answer(reply))
+        from unwaver.models.first_token import first_token, marks_of
+
+        self.dialect.know({ECHO})
+        return first_token(reply, request, marks_of(request))
 
     def _generate(self, request: Request, stop: threading.Event) -> Answer:
         def post(body: dict[str, Any]) -> Answer:
@@ -395,6 +411,11 @@ def open_model(
     )
     model = OpenAIModel(name, address.whole, server, own, concurrency, stops, dialect, free_text)
     model.price = price
+    for way in (model, free_text):
+        if way is not None:
+            from unwaver.models.openai_batches import OpenAIBatch
+
+            way.batch = OpenAIBatch(way, address, headers_of(key, address.azure, headers), timeout)
     return model
 
 

@@ -14,6 +14,7 @@ from unwaver.types import Item, Model, Request
 
 if TYPE_CHECKING:
     from unwaver.models.dialect import Dialect
+    from unwaver.models.openai_batches import OpenAIBatch
     from unwaver.models.own_price import OwnPrice
     from unwaver.models.trained import Trained
 
@@ -100,6 +101,11 @@ class Parts:
     def dialect(self) -> Dialect | None:
         """What the server behind the model does not take; only services have it."""
         return getattr(self._model, "dialect", None)
+
+    @property
+    def batch(self) -> OpenAIBatch | None:
+        """How its requests are put into batches; only services have it."""
+        return getattr(self._model, "batch", None)
 
     @property
     def free_text(self) -> Model | None:

@@ -7,6 +7,7 @@
 
 A csv has the same columns, `probs` as a JSON list in one cell. Ids are those of groups.jsonl
 (`unwaver run … --dry-run --out DIR`). An id that is missing here is not answered, hence counted as not asked.
+A file of results of a batch (unwaver.models.batch_predictions) is known by its custom_id.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unwaver.answers.calls import with_calls
 from unwaver.answers.labels import match_label
@@ -29,6 +30,9 @@ from unwaver.errors import DataError, about_json
 from unwaver.models.absolute import absolute_hint
 from unwaver.types import Answer, Batch, Request
 from unwaver.unpack import TooMuch, gunzipped
+
+if TYPE_CHECKING:
+    from unwaver.models.batch_predictions import BatchPredictions
 
 BATCH = 1024
 SUM_TOLERANCE = 1e-3
@@ -99,13 +103,19 @@ class Predictions:
         pass
 
 
-def open_model(name: str) -> Predictions:
+def open_model(name: str) -> Predictions | BatchPredictions:
     """The answers in the file `name`."""
     path = Path(name).expanduser()
     raw = _bytes_of(path)
     text = _text_of(raw, path)
+    identity = "sha256:" + hashlib.sha256(raw).hexdigest()
     rows: dict[tuple[str, int], Row] = {}
     for line, record in _records(text, path):
+        if line == 1 and "custom_id" in record:
+            from unwaver.models.batch_lines import results_of
+            from unwaver.models.batch_predictions import BatchPredictions
+
+            return BatchPredictions(path, identity, results_of(_records(text, path), path))
         key, row = _parse(record, line, path)
         if key in rows:
             raise DataError(
@@ -117,7 +127,7 @@ def open_model(name: str) -> Predictions:
         rows[key] = row
     if not rows:
         raise DataError("the file has no predictions in it", file=path, hint=_ONE_LINE)
-    return Predictions(path, "sha256:" + hashlib.sha256(raw).hexdigest(), rows)
+    return Predictions(path, identity, rows)
 
 
 def log_probabilities(probs: object, count: int | None = None) -> tuple[float, ...]:
