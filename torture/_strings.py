@@ -1,6 +1,6 @@
 """A thousand hostile strings: markup, scripts, escape codes, marks of direction, formulas, half characters.
 
-Those that run set the title of the page to "pwned", open a dialog, or ask an address that nobody has (192.0.2.1).
+Those that run set the title of the page to "pwned", open a dialog, or ask an address that nobody has (203.0.113.7).
 """
 
 # ruff: noqa: E501
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-ADDRESS = "192.0.2.1"
+ADDRESS = "203.0.113.7"
 RUN = (
     "document.title='pwned'",
     "alert(1)",

@@ -1,6 +1,6 @@
 """Mutated files of every format that unwaver reads, given to the commands that read them.
 
-    python torture/formats.py                          3,000 files, a line of JSON for each format
+    python torture/formats.py                          100,000 files, a line of JSON for each format
     python torture/formats.py --short                  a few of each
     python torture/formats.py --seed 7 --files 9000    other files, and more of them
     python torture/formats.py --only "table csv" --case 17     one file again, with what the command said
@@ -37,10 +37,10 @@ sys.path.insert(0, str(HERE))
 from _formats import Command, Format, formats  # noqa: E402
 from _mutations import mutated  # noqa: E402
 
-FILES, SHORT = 3000, 150
+FILES, SHORT = 100_000, 150
 SECONDS, MOST_BYTES = 20, 2 << 30
 LIMIT = 6 << 30  # what a process may ask for at all, so that a mistake does not take the machine with it
-COMMANDS = 3  # of those that read a file, this many are tried
+COMMANDS = 3  # of those that read a file, this many are tried; one of many files
 CODES = {0, 2, 3}
 TOOLS = Path(os.environ.get("UNWAVER_TOOLS", HERE.parent / ".venv-lm-eval")) / "bin" / "python"
 
@@ -64,7 +64,9 @@ def write(files: dict[str, bytes], folder: Path) -> None:
         path.write_bytes(data)
 
 
-def attack(format: Format, files: dict[str, bytes], case: int, seed: int, folder: Path) -> Iterator[Failure]:
+def attack(
+    format: Format, files: dict[str, bytes], case: int, seed: int, folder: Path, commands: int = COMMANDS
+) -> Iterator[Failure]:
     """One mutated file in the current folder, which is `folder`, and the commands that read it."""
     draw = Random(f"{seed}/{format.name}/{case}")
     target = format.targets[case % len(format.targets)]
@@ -72,7 +74,7 @@ def attack(format: Format, files: dict[str, bytes], case: int, seed: int, folder
     reading = list(format.reading(target))
     first = reading[case % len(reading)]
     others = [c for c in reading if c != first]
-    for command in [first, *draw.sample(others, min(COMMANDS - 1, len(others)))]:
+    for command in [first, *draw.sample(others, min(commands - 1, len(others)))]:
         write(changed, folder)
         failure = call(command)
         if failure is not None:
@@ -157,7 +159,7 @@ def said() -> Iterator[Any]:
 # --- a worker -----------------------------------------------------------------------------------------------
 
 
-def worker(format: Format, start: int, end: int, seed: int) -> None:
+def worker(format: Format, start: int, end: int, seed: int, commands: int) -> None:
     """Cases one after the other; a line of JSON before and after each."""
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
     with tempfile.TemporaryDirectory() as place:
@@ -169,7 +171,7 @@ def worker(format: Format, start: int, end: int, seed: int) -> None:
             raise RuntimeError(f"{format.name}: {', '.join(sorted(missing))} is not made")
         for case in range(start, end):
             _tell({"case": case, "state": "begun"})
-            found = [vars(f) for f in attack(format, files, case, seed, folder)]
+            found = [vars(f) for f in attack(format, files, case, seed, folder, commands)]
             if (peak := resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) > MOST_BYTES:
                 found.append({"what": f"{peak >> 20} MB", "command": (), "place": ""})
             _tell({"case": case, "state": "done", "failures": found})
@@ -256,11 +258,11 @@ def main() -> None:
     known = formats()
     if given.worker:
         name, start, end = given.worker
-        worker(known[name], int(start), int(end), given.seed)
+        worker(known[name], int(start), int(end), given.seed, 1)
         return
     chosen = [known[name] for name in given.only or known]
     if given.case is not None:
-        worker(chosen[0], given.case, given.case + 1, given.seed)
+        worker(chosen[0], given.case, given.case + 1, given.seed, 1)
         return
     files = given.files or (SHORT if given.short else FILES)
     kept = [report(format, -(-files // len(chosen)), given.seed) for format in chosen]

@@ -208,7 +208,7 @@ def chromium(log: Path) -> Iterator[Any]:
 def asked_elsewhere(log: Path) -> list[str]:
     """The addresses of a network log that are none of ours."""
     found = set(re.findall(r'"(?:url|host|initiator)": ?"([^"]{1,200})"', log.read_text(errors="replace")))
-    found |= set(re.findall(r'"([^"]*192\.0\.2\.[^"]*)"', log.read_text(errors="replace")))
+    found |= set(re.findall(r'"([^"]*203\.0\.113\.[^"]*)"', log.read_text(errors="replace")))
     own = re.compile(
         r"(file|data|blob|about|chrome|devtools|chrome-untrusted|chrome-extension):|not an origin|null"
     )
@@ -234,7 +234,7 @@ class Watched:
         self.page.wait_for_timeout(100)
         if self.page.title() == "pwned" or self.page.inner_text("body") == "pwned":
             self.trouble.append(f"something ran on {self.page.url}")
-        bad = "img[src*='192.0.2'], iframe, object, embed, link[href*='192.0.2'], form[action*='192.0.2'], base, "
+        bad = "img[src*='203.0.113'], iframe, object, embed, link[href*='203.0.113'], form[action*='203.0.113'], base, "
         bad += "meta[http-equiv=refresh], [onerror], [onload], [ontoggle], [onmouseover], a[href^=javascript]"
         if count := self.page.locator(bad).count():
             self.trouble.append(f"{count} hostile elements on {self.page.url}")

@@ -49,11 +49,18 @@ class Wrong(NamedTuple):
 
 
 def typed(
-    kind: Any, value: Any, file: Path | str | Where, hint: str, at: str = "", *, halves: bool = False
+    kind: Any,
+    value: Any,
+    file: Path | str | Where,
+    hint: str,
+    at: str = "",
+    *,
+    halves: bool = False,
+    infinite: bool = False,
 ) -> Any:
     """The value as this type, or a DataError; `at` is where the value stands in its file. With `halves`, half
-    characters are taken: that is how Python holds a file name that is not UTF-8."""
-    wrong = wrong_with(kind, value, halves)
+    characters are taken: Python holds a file name so that is not UTF-8. With `infinite`, all numbers are."""
+    wrong = wrong_with(kind, value, halves, infinite)
     if wrong is None:
         return msgspec.convert(value, kind)
     wrong = wrong.below(at) if at else wrong
@@ -64,8 +71,8 @@ def typed(
     raise DataError(message, file=file, hint=hint)
 
 
-def wrong_with(kind: Any, value: Any, halves: bool = False) -> Wrong | None:
-    if wrong := unusable(value, halves):
+def wrong_with(kind: Any, value: Any, halves: bool = False, infinite: bool = False) -> Wrong | None:
+    if not (halves and infinite) and (wrong := unusable(value, halves, infinite)):
         return wrong
     return None if fits(kind, value) else _wrong(kind, value)
 
@@ -78,14 +85,14 @@ def fits(kind: Any, value: Any) -> bool:
         return False
 
 
-def unusable(value: Any, halves: bool = False) -> Wrong | None:
+def unusable(value: Any, halves: bool = False, infinite: bool = False) -> Wrong | None:
     """The first text or number below a value that nothing can be done with."""
     left: list[tuple[tuple[Any, ...], Any]] = [((), value)]
     while left:  # nested as deeply as JSON may be, so not by recursion
         at, found = left.pop()
         if isinstance(found, str) and not halves and not is_text(found):
             return Wrong(_joined(at), found, "a text")
-        if isinstance(found, int | float) and not isinstance(found, bool) and not is_number(found):
+        if isinstance(found, int | float) and not (infinite or isinstance(found, bool) or is_number(found)):
             return Wrong(_joined(at), found, "numbers that are finite")
         if isinstance(found, Mapping):
             if not halves and (odd := next((key for key in found if not is_text(key)), None)) is not None:
@@ -174,7 +181,7 @@ def _expected(kind: Any, value: Any) -> str:
     return _said(told)
 
 
-_SEVERAL = {"a text": "texts", "a number": "numbers", "a whole number": "whole numbers"}
+_SEVERAL = {inspect.StrType: "texts", inspect.FloatType: "numbers", inspect.IntType: "whole numbers"}
 
 
 def _said(told: inspect.Type) -> str:
@@ -183,17 +190,18 @@ def _said(told: inspect.Type) -> str:
         several = [_said(each) for each in told.types if not isinstance(each, inspect.NoneType)]
         return " or ".join(dict.fromkeys(several))
     if isinstance(told, inspect.LiteralType):
-        return f"one of {', '.join(map(str, told.values))}" if len(told.values) > 1 else str(told.values[0])
+        several = [str(value) for value in told.values]
+        return " or ".join(several) if len(several) < 3 else f"one of {', '.join(several)}"
     if isinstance(told, inspect.IntType | inspect.FloatType):
         word = "a whole number" if isinstance(told, inspect.IntType) else "a number"
         return word + _range(told)
     if isinstance(told, inspect.StrType):
         return "a text that is not empty" if told.min_length else "a text"
     if isinstance(told, inspect.ListType | inspect.VarTupleType):
-        items = _SEVERAL.get(_said(told.item_type))
-        many = "one or more" if told.min_length == 1 else f"{told.min_length} or more" if told.min_length else ""
-        return f"a list of {many} {items or ''}".rstrip() if many else f"a list of {items}" if items else "a list"
-    if isinstance(told, inspect.DictType) and (items := _SEVERAL.get(_said(told.value_type))):
+        items, least = _SEVERAL.get(type(told.item_type), ""), told.min_length
+        many = "" if not least else str(least) if least == told.max_length else f"{least} or more"
+        return " ".join(["a list", *["of"] * bool(many or items), *filter(None, (many, items))])
+    if isinstance(told, inspect.DictType) and (items := _SEVERAL.get(type(told.value_type), "")):
         return f"{items} by name"
     words = {inspect.BoolType: "true or false", inspect.NoneType: "null"}
     return words.get(type(told), "an object")

@@ -292,7 +292,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...], str, int | None
     "run.json: map a list": (edited(lambda d: d["config"].update(map=[])), ('"map": found [], expected texts by name',), "run.json", None),
     "run.json: no price": (edited(lambda d: d["config"].update(price_in=float("nan"))), ("expected numbers that are finite",), "run.json", None),
     "run.json: a pilot in words": (edited(lambda d: d.update(pilot={"groups": "many"})), ('"pilot.groups": found "many"',), "run.json", None),
-    "run.json: no models": (edited(lambda d: d.update(models=[])), ('"models": found [], expected a list of one or more', "run the same command again"), "run.json", None),
+    "run.json: no models": (edited(lambda d: d.update(models=[])), ('"models": found [], expected a list of 1 or more', "run the same command again"), "run.json", None),
     "run.json: a model without name": (edited(lambda d: d.update(models=[{}])), ('"models.0": found {}, expected an object with "name"',), "run.json", None),
     "run.json: no words": (edited(lambda d: d.pop("words")), ('expected an object with "words"',), "run.json", None),
     "run.json: a list": (written("run.json", "[]"), ("found no JSON object",), "run.json", None),

@@ -120,11 +120,14 @@ BUCKET = {
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"snli.train.1": {**BUCKET, "gold_label": 2}}, "gold_label: found 2, expected 0 or 1"),
-        ({"snli.train.1": {**BUCKET, "original_confidence": [0.5]}}, "expected two probabilities"),
-        ({"snli.train.1": {**BUCKET, "bucket_confidences": [{}]}}, 'paraphrase 0: there is no "prediction"'),
+        ({"snli.train.1": {**BUCKET, "gold_label": 2}}, 'gold_label": found 2, expected 0 or 1'),
+        ({"snli.train.1": {**BUCKET, "original_confidence": [0.5]}}, "found [0.5], expected a list of 2 numbers"),
+        (
+            {"snli.train.1": {**BUCKET, "bucket_confidences": [{}]}},
+            'bucket_confidences.0": found {}, expected an object with "prediction"',
+        ),
         ({"snli.train.1": {**BUCKET, "bucket_confidences": None}}, "expected a list"),
-        ({"snli.train.1": {"original_prediction": 1}}, 'there is no "original_confidence"'),
+        ({"snli.train.1": {"original_prediction": 1}}, 'expected an object with "original_confidence"'),
         ({"snli.train.1": BUCKET, "social.train.1": BUCKET}, 'found "social.train.1" among problems of snli'),
         ({"mine.1": BUCKET}, "expected one of ParaNLU"),
         ([BUCKET], "expected an object of problems"),

@@ -8,7 +8,7 @@ A problem is a group with its original and its paraphrases; items of the test se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,11 +20,10 @@ from unwaver.errors import DataError
 from unwaver.files import Where, read_json, read_text, shown, stem
 from unwaver.logs import paranlu_tests
 from unwaver.logs.common import head
-from unwaver.logs.paranlu_checks import check_class, check_names, check_prediction, check_task, hint_of, task_of
+from unwaver.logs.paranlu_checks import HINTS, Prediction, Problem, check_task, task_of
 from unwaver.tasks import task_named
 from unwaver.tasks.paranlu_names import TASKS
-
-_BUCKET = ("original_prediction", "original_confidence", "gold_label", "bucket_confidences")
+from unwaver.typed import typed
 
 
 class TestSetOption(Protocol):
@@ -65,25 +64,25 @@ def model_of_file(path: Path) -> str:
     return paranlu_tests.model_named_by(path) or stem(path)
 
 
-def _rows(id: str, entry: Mapping[str, Any], task: str) -> Iterator[dict[str, Any]]:
+def _rows(id: str, entry: Problem, task: str) -> Iterator[dict[str, Any]]:
     labels = task_named(TASKS[task]).labels
-    shared = {"group": id, "gold": [labels[entry["gold_label"]]]}
-    said = {"label": labels[entry["original_prediction"]], "probs": entry["original_confidence"]}
+    shared = {"group": id, "gold": [labels[entry.gold_label]]}
+    said = {"label": labels[entry.original_prediction], "probs": entry.original_confidence}
     yield {**shared, **said, "item": id, "role": "original"}
-    for n, answer in enumerate(entry["bucket_confidences"]):
-        said = {"label": labels[answer["prediction"]], "probs": answer["confidence"]}
+    for n, answer in enumerate(entry.bucket_confidences):
+        said = {"label": labels[answer.prediction], "probs": answer.confidence}
         yield {**shared, **said, "item": _paraphrase_id(answer, f"{id}/{n}"), "role": "variant"}
 
 
-def _paraphrase_id(answer: Mapping[str, Any], default: str) -> str:
-    example = answer.get("paraphrased_example")
+def _paraphrase_id(answer: Prediction, default: str) -> str:
+    example = answer.paraphrased_example
     return str(example.get("paraphrase_id", default)) if isinstance(example, dict) else default
 
 
 # --- files, checked -----------------------------------------------------------------------------------------
 
 
-def _problems(path: Path) -> dict[str, dict[str, Any]]:
+def _problems(path: Path) -> dict[str, Problem]:
     found = read_json(path)
     if isinstance(found, list):
         raise DataError(
@@ -92,22 +91,12 @@ def _problems(path: Path) -> dict[str, dict[str, Any]]:
             file=path,
             line=1,
         )
+    hint = HINTS[Problem]
     if not isinstance(found, dict) or not found:
-        raise DataError(f"found {shown(found)}, expected problems by id", hint=hint_of(_BUCKET), file=path, line=1)
-    text = read_text(path)
+        raise DataError(f"found {shown(found)}, expected problems by id", hint=hint, file=path, line=1)
+    text, problems = read_text(path), {}
     for id, entry in found.items():
         where = Where(str(path), text.count("\n", 0, max(0, text.find(f'"{id}"'))) + 1)
-        check_names(entry, _BUCKET, id, where)
-        check_prediction(entry["original_prediction"], entry["original_confidence"], f"{id}, original", where)
-        check_class(entry["gold_label"], f"{id}, gold_label", where)
-        answers = entry["bucket_confidences"]
-        if not isinstance(answers, list):
-            raise where.error(
-                f"{id}: found bucket_confidences {shown(answers)}, expected a list", hint_of(_BUCKET)
-            )
-        for n, answer in enumerate(answers):
-            name = f"{id}, paraphrase {n}"
-            check_names(answer, ("prediction", "confidence"), name, where)
-            check_prediction(answer["prediction"], answer["confidence"], name, where)
+        problems[id] = typed(Problem, entry, where, hint, id)
         check_task(id, next(iter(found)), where)
-    return found
+    return problems

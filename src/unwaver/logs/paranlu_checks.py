@@ -1,13 +1,43 @@
-"""What a value in a prediction file of ParaNLU must be, with the place of one that is not."""
+"""Prediction files of ParaNLU as types."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from unwaver.errors import DataError
 from unwaver.files import Where, shown
 from unwaver.tasks.paranlu_names import TASKS
+
+Class = Literal[0, 1]
+# published ones are rounded
+Probability = Annotated[float, msgspec.Meta(ge=-1e-6, le=1 + 1e-6)]
+Confidence = Annotated[list[Probability], msgspec.Meta(min_length=2, max_length=2)]
+
+
+class Prediction(msgspec.Struct):
+    prediction: Class
+    confidence: Confidence
+    paraphrased_example: Any = None
+
+
+class Problem(msgspec.Struct):
+    original_prediction: Class
+    original_confidence: Confidence
+    gold_label: Class
+    bucket_confidences: list[Prediction]
+
+
+class Tested(msgspec.Struct):
+    example_id: str | int
+    confidence: Confidence
+    prediction: Class
+    label: Class
+
+
+HINTS = {kind: f"each has {', '.join(kind.__struct_fields__)}" for kind in (Problem, Tested)}
 
 
 def task_of(id: str, path: Path) -> str:
@@ -23,29 +53,3 @@ def check_task(id: str, first: str, where: Where) -> None:
     if id.partition(".")[0] != first.partition(".")[0]:
         expected = first.partition(".")[0]
         raise where.error(f"found {shown(id)} among problems of {expected}", "give files of one task")
-
-
-def check_names(entry: object, names: Sequence[str], what: str, where: Where) -> None:
-    if not isinstance(entry, dict):
-        raise where.error(f"{what}: found {shown(entry)}, expected an object", hint_of(names))
-    missing = [name for name in names if name not in entry]
-    if missing:
-        raise where.error(f'{what}: there is no "{missing[0]}"; found: {", ".join(entry)}', hint_of(names))
-
-
-def check_prediction(prediction: object, confidence: object, what: str, where: Where) -> None:
-    check_class(prediction, f"{what}, prediction", where)
-    numbers = isinstance(confidence, list) and all(isinstance(c, int | float) for c in confidence)
-    if not numbers or len(confidence) != 2 or not all(-1e-6 <= c <= 1 + 1e-6 for c in confidence):  # type: ignore
-        raise where.error(
-            f"{what}: found confidence {shown(confidence)}, expected two probabilities", "such as [0.3, 0.7]"
-        )
-
-
-def check_class(value: object, what: str, where: Where) -> None:
-    if isinstance(value, bool) or value not in (0, 1):
-        raise where.error(f"{what}: found {shown(value)}, expected 0 or 1", "the number of a class")
-
-
-def hint_of(names: Sequence[str]) -> str:
-    return "each has " + ", ".join(names)

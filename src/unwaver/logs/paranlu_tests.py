@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -15,11 +14,12 @@ from unwaver.answers.schema import SCHEMA
 from unwaver.errors import DataError
 from unwaver.files import Where, read_json, shown, stem
 from unwaver.logs.common import head
-from unwaver.logs.paranlu_checks import check_class, check_names, check_prediction, check_task, task_of
+from unwaver.logs.paranlu_checks import HINTS, Tested, check_task, task_of
 from unwaver.tasks import task_named
 from unwaver.tasks.paranlu_names import TASKS
+from unwaver.typed import typed
 
-NAMES = ("example_id", "confidence", "prediction", "label")
+NAMES = Tested.__struct_fields__
 _NAMED = re.compile(rf"^(?:{'|'.join(TASKS)})_(?:human|automatic|test_set)_")
 
 
@@ -41,23 +41,21 @@ def read(path: Path) -> tuple[str, pl.DataFrame]:
         hint = f"the file of the same model's predictions on the full test set: each has {', '.join(NAMES)}"
         raise DataError(f"found {shown(found)}, expected a list of predictions", hint=hint, file=path, line=1)
     where = Where(str(path), 1)
-    for n, entry in enumerate(found):
-        check_names(entry, NAMES, f"entry {n}", where)
-        check_prediction(entry["prediction"], entry["confidence"], f"entry {n}", where)
-        check_class(entry["label"], f"entry {n}, label", where)
-        check_task(str(entry["example_id"]), str(found[0]["example_id"]), where)
-    task = task_of(str(found[0]["example_id"]), path)
-    return task, _rows(found, task_named(TASKS[task]).labels)
+    entries: list[Tested] = typed(list[Tested], found, where, HINTS[Tested])
+    for entry in entries:
+        check_task(str(entry.example_id), str(entries[0].example_id), where)
+    task = task_of(str(entries[0].example_id), path)
+    return task, _rows(entries, task_named(TASKS[task]).labels)
 
 
-def _rows(entries: list[dict[str, Any]], labels: tuple[str, ...]) -> pl.DataFrame:
-    ids = [str(entry["example_id"]) for entry in entries]
+def _rows(entries: list[Tested], labels: tuple[str, ...]) -> pl.DataFrame:
+    ids = [str(entry.example_id) for entry in entries]
     columns = {
         "group": ids,
         "item": ids,
-        "label": [labels[entry["prediction"]] for entry in entries],
-        "gold": [[labels[entry["label"]]] for entry in entries],
-        "probs": [[float(c) for c in entry["confidence"]] for entry in entries],
+        "label": [labels[entry.prediction] for entry in entries],
+        "gold": [[labels[entry.label]] for entry in entries],
+        "probs": [entry.confidence for entry in entries],
         "status": ["answered"] * len(ids),
         "replicate": [0] * len(ids),
     }

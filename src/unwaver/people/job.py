@@ -7,15 +7,17 @@ raters = 3                   # how many people judge each card
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from unwaver.errors import DataError, near
 from unwaver.files import read_toml, shown
 from unwaver.people.rules import MEAN, YES, check_rule
-from unwaver.typed import is_number, is_text, is_whole
+from unwaver.typed import AboveZero, Filled, is_text, typed
 
 KINDS = {
     "rate": "How similar are an original and its variant, from 1 to 5?",
@@ -112,6 +114,30 @@ class Job:
         return _OPPOSITE if opposite else _RULES.get(self.kind, "")
 
 
+Names = Annotated[tuple[Filled, ...], msgspec.Meta(min_length=2)]
+
+
+class _Settings(msgspec.Struct):
+    """What the file may say besides its kind and its source."""
+
+    title: str = ""
+    instructions: str = ""
+    raters: AboveZero = 3
+    seed: int = 0
+    limit: AboveZero | None = None
+    claim_minutes: Annotated[float, msgspec.Meta(gt=0)] = 30.0
+    check_every: Annotated[int, msgspec.Meta(ge=2)] = 10
+    scale: Names = SCALE
+    criteria: Annotated[tuple[Filled, ...], msgspec.Meta(min_length=1)] = CRITERIA
+    grades: Names = SAME
+    field: str = ""
+    least: AboveZero = 3
+    most: AboveZero = 10
+    rule: str | Annotated[dict[str, str], msgspec.Meta(min_length=1)] = ""
+    practice: list[dict[str, str]] = []
+    checks: list[dict[str, str]] = []
+
+
 def read_job(path: Path) -> Job:
     if path.suffix in (".sqlite", ".secret"):
         what = f"a job is a TOML file, and {path.suffix} files are kept beside it"
@@ -123,71 +149,27 @@ def read_job(path: Path) -> Job:
         raise DataError(f"{what}, expected {', '.join(KINDS)}", file=path, hint=near(str(kind), KINDS))
     if not is_text(source) or not source:
         raise DataError("from is missing: what is asked about", file=path, hint='from = "groups.jsonl"')
-    known = {f.name for f in fields(Job)} - {"path", "kind", "source"}
-    for name, value in given.items():
+    known = _Settings.__struct_fields__
+    for name in given:
         if name not in known:
             raise DataError(f'"{name}" is not known', file=path, hint=near(name, [*known, "kind", "from"]))
-        _check(name, value, path)
-    for name in ("practice", "checks"):
-        if name in given:
-            given[name] = tuple(_known(entry, f"[[{name}]]", path) for entry in given[name])
-    settings: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
-    job = Job(path, kind, source, **settings)
+    settings: _Settings = typed(_Settings, given, path, "leave it out for the default")
+    cards = {
+        name: tuple(_known(entry, f"[[{name}]]", path) for entry in getattr(settings, name))
+        for name in ("practice", "checks")
+    }
+    job = Job(path, kind, source, **{**msgspec.structs.asdict(settings), **cards})
     _check_whole(job)
     return job
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > 1 and all(is_text(v) and v for v in value)
-
-
-def _above(least: int) -> Callable[[Any], bool]:
-    return lambda value: is_whole(value) and value >= least
-
-
-_SHAPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "title": ("a text", is_text),
-    "instructions": ("a text", is_text),
-    "raters": ("a whole number of 1 or more", _above(1)),
-    "seed": ("a whole number", is_whole),
-    "limit": ("a whole number of 1 or more", _above(1)),
-    "claim_minutes": ("minutes above 0", lambda v: is_number(v) and v > 0),
-    "check_every": ("a whole number of 2 or more", _above(2)),
-    "scale": ("a list of two texts or more", _texts),
-    "criteria": (
-        "a list of texts",
-        lambda v: isinstance(v, list) and bool(v) and all(is_text(c) and c for c in v),
-    ),
-    "grades": ("a list of two texts or more", _texts),
-    "field": ("a text", is_text),
-    "least": ("a whole number of 1 or more", _above(1)),
-    "most": ("a whole number of 1 or more", _above(1)),
-    "rule": (
-        "a text, or a table of texts by kind",
-        lambda v: is_text(v) or (isinstance(v, dict) and bool(v) and all(map(is_text, v.values()))),
-    ),
-    "practice": ("a list of tables", lambda v: isinstance(v, list) and all(isinstance(e, dict) for e in v)),
-    "checks": ("a list of tables", lambda v: isinstance(v, list) and all(isinstance(e, dict) for e in v)),
-}
-
-
-def _check(name: str, value: Any, path: Path) -> None:
-    expected, fits = _SHAPES[name]
-    if not fits(value):
-        raise DataError(
-            f"{name} = {shown(value)}, expected {expected}", file=path, hint="leave it out for the default"
-        )
-
-
-def _known(entry: Mapping[str, Any], where: str, path: Path) -> Known:
+def _known(entry: Mapping[str, str], where: str, path: Path) -> Known:
     """[[checks]] with the texts of a card, its answer and, for practice, why."""
     texts = {name: value for name, value in entry.items() if name not in ("answer", "because")}
-    wrong = [name for name, value in entry.items() if not is_text(value)]
-    if wrong or not texts or "answer" not in entry:
+    if not texts or "answer" not in entry:
         hint = f'{where} with the texts that are shown and answer = "…"'
-        what = f"{where} {wrong[0]} is not a text" if wrong else f"{where} needs texts and an answer"
-        raise DataError(what, file=path, hint=hint)
-    return Known(texts, str(entry["answer"]), str(entry.get("because", "")))
+        raise DataError(f"{where} needs texts and an answer", file=path, hint=hint)
+    return Known(texts, entry["answer"], entry.get("because", ""))
 
 
 def _check_whole(job: Job) -> None:
