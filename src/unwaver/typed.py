@@ -71,6 +71,11 @@ def typed(
     raise DataError(message, file=file, hint=hint)
 
 
+def of_log(kind: Any, value: Any, where: Where, hint: str, at: str = "") -> Any:
+    """The same, where texts of models and values of metrics may be anything that JSON can hold."""
+    return typed(kind, value, where, hint, at, halves=True, infinite=True)
+
+
 def wrong_with(kind: Any, value: Any, halves: bool = False, infinite: bool = False) -> Wrong | None:
     if not (halves and infinite) and (wrong := unusable(value, halves, infinite)):
         return wrong
@@ -148,7 +153,8 @@ def _parts(kind: Any, value: Any) -> Iterator[tuple[object, Any, Any]]:
             yield from _parts(fitting[0], value)
     elif isinstance(value, Mapping) and _is_record(kind):
         hints = get_type_hints(kind, include_extras=True)
-        yield from ((name, hints[name], child) for name, child in value.items() if name in hints)
+        named = {f.encode_name: hints[f.name] for f in inspect.type_info(kind).fields}  # type: ignore[attr-defined]
+        yield from ((name, named[name], child) for name, child in value.items() if name in named)
     elif isinstance(value, Mapping) and isinstance(origin, type) and issubclass(origin, Mapping):
         yield from ((name, inside[1], child) for name, child in value.items())
     elif isinstance(value, list | tuple) and origin in (list, tuple, Sequence):

@@ -144,7 +144,7 @@ def test_damaged_runs(tmp_path: Path) -> None:
         (text[:-200], "broken JSON", None),
         (
             text.replace('"id": "id2"', '"name": "id2"', 1),
-            "expected a request state",
+            '"instance": found',
             text[: text.index('"id2"')].count("\n"),
         ),
         ('{"adapter_spec": {}, "request_states": {}}', '"request_states": found', 1),

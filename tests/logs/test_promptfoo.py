@@ -125,8 +125,12 @@ def test_structured_outputs_are_compared_as_a_whole(results: list[Any], tmp_path
     ("damage", "said", "line"),
     [
         (lambda text: text[: len(text) // 2], "broken JSON", None),
-        (lambda text: text.replace('"vars"', '"variables"'), 'no "vars"; found: cost', None),
-        (lambda text: '{"evalId": "x", "results": {"version": 3, "results": 7}}', '"results": found 7', 1),
+        (lambda text: text.replace('"vars"', '"variables"'), 'expected an object with "vars"', None),
+        (
+            lambda text: '{"evalId": "x", "results": {"version": 3, "results": 7}}',
+            '"results.results": found 7, expected a list',
+            1,
+        ),
         (lambda text: '{"evalId": "x", "results": []}', "no answers", None),
     ],
 )

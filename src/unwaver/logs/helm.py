@@ -8,10 +8,11 @@ tagged correct.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import polars as pl
 
 from unwaver.errors import DataError, near
@@ -32,7 +33,7 @@ from unwaver.logs.common import (
 )
 from unwaver.logs.ended import log_status
 from unwaver.logs.foreign import unfinished_helm
-from unwaver.typed import is_whole
+from unwaver.typed import of_log
 
 NAME = "helm"
 STATE = "scenario_state.json"
@@ -56,14 +57,9 @@ def read(path: Path, options: LogOptions) -> pl.DataFrame:
 
 def _read_run(file: Path, options: LogOptions) -> pl.DataFrame:
     state, text = read_document(file)
-    states = state.get("request_states")
-    if not isinstance(states, list):
-        raise DataError(f'"request_states": found {shown(states)}, expected a list', file=file, line=1, hint=_HINT)
-    spec = state.get("adapter_spec")
-    told = {
-        "task": _task(file),
-        "model": str(spec.get("model", "unknown")) if isinstance(spec, Mapping) else "unknown",
-    }
+    document: _Document = of_log(_Document, state, Where(str(file), 1), _HINT)
+    states = document.request_states
+    told = {"task": _task(file), "model": document.adapter_spec.model}
     stats = _stats(file.parent / "per_instance_stats.json")
     metric = _metric(stats, options, file)
     partial = Partial()
@@ -71,7 +67,7 @@ def _read_run(file: Path, options: LogOptions) -> pl.DataFrame:
     entries = [
         e
         for one, where in zip(states, places, strict=True)
-        for e in _entries(_checked(one, where), where, stats, metric, told, options, partial)
+        for e in _entries(one, where, stats, metric, told, options, partial)
     ]
     if states and not entries:
         hint = "each reference was a request of its own: per_instance_stats.json must say which was predicted"
@@ -81,6 +77,76 @@ def _read_run(file: Path, options: LogOptions) -> pl.DataFrame:
 
 
 _HINT = f"give the run folder of HELM, with its {STATE}"
+Text = str | int | float | None
+
+
+class _Adapter(msgspec.Struct):
+    model: str = "unknown"
+
+
+class _Document(msgspec.Struct):
+    request_states: list[Any]
+    adapter_spec: _Adapter = msgspec.field(default_factory=_Adapter)
+
+
+class _Output(msgspec.Struct):
+    text: Text = None
+
+
+class _Reference(msgspec.Struct):
+    output: _Output = msgspec.field(default_factory=_Output)
+    tags: list[str] = []
+
+
+class _Instance(msgspec.Struct):
+    id: str | int
+    input: _Output | str | None = None
+    references: list[_Reference] = []
+    perturbation: dict[str, Any] | None = None
+
+
+class _Ended(msgspec.Struct):
+    reason: str | None = None
+
+
+class _Completion(msgspec.Struct):
+    text: Text = None
+    finish_reason: _Ended | str | None = None
+
+
+class _Result(msgspec.Struct):
+    success: bool = True
+    completions: list[_Completion] = []
+
+
+class _State(msgspec.Struct):
+    """One request, as scenario_state.json holds it."""
+
+    instance: _Instance
+    train_trial_index: Annotated[int, msgspec.Meta(ge=0, le=10**9)] = 0
+    request_mode: str | None = None
+    reference_index: int | None = None
+    output_mapping: dict[str, Text] | None = None
+    prompt_truncated: bool | None = None
+    result: _Result | None = None
+
+
+class _Name(msgspec.Struct):
+    name: str
+
+
+class _Stat(msgspec.Struct):
+    name: _Name
+    mean: float | None = None
+
+
+class _Stats(msgspec.Struct):
+    """The metrics of one instance, as per_instance_stats.json holds them."""
+
+    instance_id: str | int
+    stats: list[_Stat]
+    train_trial_index: int = 0
+    perturbation: dict[str, Any] | None = None
 
 
 def _task(file: Path) -> str:
@@ -102,14 +168,12 @@ def _stats(file: Path) -> Stats:
     if not file.exists():
         return {}
     found: dict[tuple[str, str, int], dict[str, float]] = {}
-    try:
-        for one in read_json(file):
-            key = (str(one["instance_id"]), _perturbation(one), int(one.get("train_trial_index", 0)))
-            means = {str(s["name"]["name"]): float(s["mean"]) for s in one["stats"] if s.get("mean") is not None}
-            found.setdefault(key, {}).update(means)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
-        message = f"found no stats of instances ({type(e).__name__} {e}), expected instance_id and stats"
-        raise DataError(message, file=file, line=1, hint="copy the run folder again") from None
+    told: list[_Stats] = of_log(
+        list[_Stats], read_json(file), Where(str(file), 1), "copy the run folder again", **_ANY
+    )
+    for one in told:
+        key = (str(one.instance_id), _perturbation(one), one.train_trial_index)
+        found.setdefault(key, {}).update({s.name.name: s.mean for s in one.stats if s.mean is not None})
     return found
 
 
@@ -127,14 +191,8 @@ def _metric(stats: Stats, options: LogOptions, file: Path) -> str | None:
 # --- answers ------------------------------------------------------------------------------------------------
 
 
-def _checked(state: Any, where: Where) -> Mapping[str, Any]:
-    if isinstance(state, dict) and isinstance(state.get("instance"), dict) and "id" in state["instance"]:
-        return state
-    raise where.error(f"found {shown(state)}, expected a request state: an instance with an id", _HINT)
-
-
 def _entries(
-    state: Mapping[str, Any],
+    raw: Any,
     where: Where,
     stats: Stats,
     metric: str | None,
@@ -142,97 +200,69 @@ def _entries(
     options: LogOptions,
     partial: Partial,
 ) -> Iterator[dict[str, Any]]:
-    instance = state["instance"]
-    changed, trial = _perturbation(instance), _trial(state, where)
-    means = stats.get((str(instance["id"]), changed, trial), {})
-    reference = state.get("reference_index")
-    if state.get("request_mode") == "calibration" or not _is_chosen(reference, means):
+    state: _State = of_log(_State, raw, where, _HINT)
+    instance, trial = state.instance, state.train_trial_index
+    changed = _perturbation(instance)
+    means = stats.get((str(instance.id), changed, trial), {})
+    if state.request_mode == "calibration" or not _is_chosen(state.reference_index, means):
         return
-    references = _references(instance)
-    completions = _completions(state)
-    for n, completion in enumerate(completions or [None]):
+    references = [(field_text(r.output.text), "correct" in r.tags) for r in instance.references]
+    completions = state.result.completions if state.result is not None and state.result.success else []
+    for n, completion in enumerate(completions or [_Completion()]):
         answer, is_choice = _mapped(completion, state)
         finish = _finish(completion)
-        if reference is not None:  # scored, not written
-            answer, finish = references[reference][0], ""
+        if state.reference_index is not None:  # scored, not written
+            answer, finish = _scored(references, state.reference_index, where), ""
         made = entry(
             where,
             **told,
-            group=str(instance["id"]),
-            id=str(instance["id"]),
+            group=str(instance.id),
+            id=str(instance.id),
             item=changed or "original",
-            prompt=_asked(instance),
+            prompt=field_text(instance.input.text if isinstance(instance.input, _Output) else instance.input),
             role="variant" if changed else "original",
             replicate=str(trial * len(completions) + n) if completions else str(trial),
             label=answer,
             gold=[text for text, correct in references if correct and text] or None,
             right=as_right(means.get(metric), partial) if metric is not None and n == 0 else None,
-            truncated=bool(state.get("prompt_truncated")),
+            truncated=bool(state.prompt_truncated),
             status=log_status(finish, answer, settled=is_choice),
         )
         if not completions:
             made |= {"status": "failed", "label": None, "right": None, "gold": None}
-        yield with_named_fields(made, state, options, where)
+        yield with_named_fields(made, raw, options, where)
 
 
-def _trial(state: Mapping[str, Any], where: Where) -> int:
-    found = state.get("train_trial_index", 0)
-    if not is_whole(found):
-        raise where.error(f'"train_trial_index": found {shown(found)}, expected a whole number', _HINT)
-    return int(found)
-
-
-def _is_chosen(reference: Any, means: Mapping[str, float]) -> bool:
+def _is_chosen(reference: int | None, means: Mapping[str, float]) -> bool:
     """Where each reference was a request of its own, the answer is the one with the predicted index."""
     return reference is None or means.get("predicted_index") == reference
 
 
-def _asked(instance: Mapping[str, Any]) -> str | None:
-    found = instance.get("input")
-    return field_text(found.get("text") if isinstance(found, Mapping) else found)
+def _scored(references: Sequence[tuple[str | None, bool]], number: int, where: Where) -> str | None:
+    if not 0 <= number < len(references):
+        what = f'"reference_index": found {number}, expected the number of one of {len(references)} references'
+        raise where.error(what, _HINT)
+    return references[number][0]
 
 
-def _perturbation(instance: Mapping[str, Any]) -> str:
+def _perturbation(instance: _Instance | _Stats) -> str:
     """ "" for the original; the name, and what tells two of one name apart."""
-    found = instance.get("perturbation")
-    if not isinstance(found, Mapping):
+    found = instance.perturbation
+    if found is None:
         return ""
     rest = {k: v for k, v in found.items() if k not in ("name", "robustness", "fairness", "computed_on")}
     return str(found.get("name", "perturbed")) + (f"/{digest(rest)}" if rest else "")
 
 
-def _references(instance: Mapping[str, Any]) -> list[tuple[str | None, bool]]:
-    found = instance.get("references")
-    return [
-        (field_text(r["output"].get("text")), "correct" in _listed(r.get("tags")))
-        for r in _listed(found)
-        if isinstance(r, Mapping) and isinstance(r.get("output"), Mapping)
-    ]
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _completions(state: Mapping[str, Any]) -> list[Any]:
-    result = state.get("result")
-    if not isinstance(result, Mapping) or result.get("success") is False:
-        return []
-    found = result.get("completions")
-    return list(found) if isinstance(found, list) else []
-
-
-def _finish(completion: Any) -> str:
+def _finish(completion: _Completion) -> str:
     """Why the text ended: {"finish_reason": {"reason": "length"}} -> "length"; "" where nothing says so."""
-    found = completion.get("finish_reason") if isinstance(completion, Mapping) else None
-    reason = found.get("reason") if isinstance(found, Mapping) else found
-    return reason if isinstance(reason, str) else ""
+    found = completion.finish_reason
+    return (found.reason if isinstance(found, _Ended) else found) or ""
 
 
-def _mapped(completion: Any, state: Mapping[str, Any]) -> tuple[str | None, bool]:
+def _mapped(completion: _Completion, state: _State) -> tuple[str | None, bool]:
     """ "B" -> the text of choice B, where the run says so; and whether it does."""
-    text = field_text(completion.get("text")) if isinstance(completion, Mapping) else None
-    mapping = state.get("output_mapping")
-    if isinstance(mapping, Mapping) and text in mapping:
-        return field_text(mapping[text]), True
+    text = field_text(completion.text)
+    if state.output_mapping is not None and text in state.output_mapping:
+        return field_text(state.output_mapping[text]), True
     return text, False

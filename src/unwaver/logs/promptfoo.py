@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
-from unwaver.errors import DataError
-from unwaver.files import Where, extension, read_rows, shown, stem
+from unwaver.files import Where, extension, read_rows, stem
 from unwaver.logs.common import (
     LogOptions,
     Partial,
@@ -33,6 +33,7 @@ from unwaver.logs.common import (
     with_named_fields,
 )
 from unwaver.logs.ended import log_status
+from unwaver.typed import of_log
 
 NAME = "promptfoo"
 CALL_FAILED = 2
@@ -57,104 +58,146 @@ def read(path: Path, options: LogOptions) -> pl.DataFrame:
     task, results = _results(path)
     partial = Partial()
     if options.metric_key is not None:
-        results = [(_with_metric(r, options.metric_key, results), where) for r, where in results]
-    entries = [_entry(r, where, task, options, partial) for r, where in results]
+        results = [(r, _with_metric(raw, options.metric_key, results), where) for r, raw, where in results]
+    entries = [_entry(r, raw, where, task, options, partial) for r, raw, where in results]
     partial.tell(options.say, options.metric_key or "score")
     return table_of_entries(entries, path, options, suite=NAME)
 
 
-def _with_metric(result: Mapping[str, Any], key: str, results: Sequence[tuple[Mapping[str, Any], Where]]) -> Any:
+Texts = str | int | float | bool | None
+
+
+class _Prompt(msgspec.Struct):
+    raw: str | None = None
+    label: str | None = None
+
+
+class _Provider(msgspec.Struct):
+    id: str | None = None
+    label: str | None = None
+
+
+class _Response(msgspec.Struct):
+    output: Any = None
+    finish_reason: str | None = None
+    other_reason: str | None = msgspec.field(default=None, name="finishReason")
+    is_refusal: bool | None = msgspec.field(default=None, name="isRefusal")
+
+
+class _Case(msgspec.Struct):
+    description: Texts = None
+
+
+class _Grading(msgspec.Struct):
+    reason: str | None = None
+
+
+class _Result(msgspec.Struct, rename="camel"):
+    """One test with one prompt and one provider."""
+
+    vars: Any
+    prompt: _Prompt | str
+    success: bool | float | None
+    provider: _Provider | str | None = None
+    response: _Response | None = None
+    test_case: _Case | None = None
+    grading_result: _Grading | None = None
+    named_scores: dict[str, Any] | None = None
+    failure_reason: int | None = None
+    test_idx: Texts = None
+    error: Any = None
+
+
+class _Several(msgspec.Struct):
+    results: list[Any]
+
+
+class _Config(msgspec.Struct):
+    description: Texts = None
+
+
+class _Document(msgspec.Struct):
+    results: _Several | list[Any]
+    config: _Config | None = None
+
+
+Read = tuple[_Result, Mapping[str, Any], Where]  # also as it was written, for fields that options name
+
+
+def _with_metric(result: Mapping[str, Any], key: str, results: Sequence[Read]) -> Mapping[str, Any]:
     """The result, with an unknown value for a named score that only other tests have."""
-    scores = _table(result.get("namedScores"))
-    if key in scores or key in result or not any(key in _table(r.get("namedScores")) for r, _ in results):
+    scores = result.get("namedScores") or {}
+    if key in scores or key in result or not any(key in (r.named_scores or {}) for r, _, _ in results):
         return result
     return {**result, "namedScores": {**scores, key: None}}
 
 
-def _results(path: Path) -> tuple[str, list[tuple[Mapping[str, Any], Where]]]:
+def _results(path: Path) -> tuple[str, list[Read]]:
     """The task – the eval's description, else the file's name – and the results, each with its place."""
     if extension(path) == ".jsonl":
-        return stem(path), [(row.cells, row.where) for row in read_rows(path, required=_NEEDED)]
-    document, text = read_document(path)
-    found = document.get("results")
-    found = found.get("results") if isinstance(found, Mapping) else found
-    if not isinstance(found, list):
-        hint = "give what `promptfoo eval --output FILE.json` wrote"
-        raise DataError(f'"results": found {shown(found)}, expected a list', file=path, line=1, hint=hint)
-    config = document.get("config")
-    description = config.get("description") if isinstance(config, Mapping) else None
+        return stem(path), [_typed(row.cells, row.where) for row in read_rows(path, required=_NEEDED)]
+    raw, text = read_document(path)
+    hint = "give what `promptfoo eval --output FILE.json` wrote"
+    document: _Document = of_log(_Document, raw, Where(str(path), 1), hint)
+    found = document.results if isinstance(document.results, list) else document.results.results
+    description = document.config.description if document.config is not None else None
     lines = lines_of(text, "success", len(found))
     return str(description or stem(path)), [
-        (_checked(result, Where(str(path), line), n), Where(str(path), line))
+        _typed(result, Where(str(path), line), f"results.{n}")
         for n, (result, line) in enumerate(zip(found, lines, strict=True))
     ]
 
 
-def _checked(result: Any, where: Where, number: int) -> Mapping[str, Any]:
-    if not isinstance(result, Mapping):
-        raise where.error(f"result {number}: found {shown(result)}, expected an object", "write the file again")
-    for name in _NEEDED:
-        if name not in result:
-            raise where.error(f'result {number}: no "{name}"; found: {", ".join(result)}', "write the file again")
-    return result
+def _typed(result: Any, where: Where, at: str = "") -> Read:
+    return of_log(_Result, result, where, "write the file again", at), result, where
 
 
 def _entry(
-    result: Mapping[str, Any], where: Where, task: str, options: LogOptions, partial: Partial
+    result: _Result, raw: Mapping[str, Any], where: Where, task: str, options: LogOptions, partial: Partial
 ) -> dict[str, Any]:
-    prompt, variables = result["prompt"], result["vars"]
-    template = prompt.get("label") or prompt.get("raw") if isinstance(prompt, Mapping) else prompt
-    case = result.get("testCase")
-    description = case.get("description") if isinstance(case, Mapping) else None
-    response = result.get("response")
-    output = response.get("output") if isinstance(response, Mapping) else None
+    prompt = result.prompt if isinstance(result.prompt, _Prompt) else _Prompt(result.prompt)
+    output = result.response.output if result.response is not None else None
+    description = result.test_case.description if result.test_case is not None else None
     made = entry(
         where,
         task=task,
-        model=_provider(result.get("provider")),
-        group=digest(variables),
-        id=field_text(description) or field_text(result.get("testIdx")),
-        item=digest(template, variables),
-        prompt=field_text(prompt.get("raw") if isinstance(prompt, Mapping) else prompt),
+        model=_provider(result.provider),
+        group=digest(result.vars),
+        id=field_text(description) or field_text(result.test_idx),
+        item=digest(prompt.label or prompt.raw, result.vars),
+        prompt=field_text(prompt.raw),
         label=field_text(output),
-        right=_right(result, options.metric_key, partial, where),
-        status=log_status(_finish(response), field_text(output)),
+        right=_right(result, raw, options.metric_key, partial, where),
+        status=log_status(_finish(result.response), field_text(output)),
     )
     if _failed(result, output):
         made |= {"status": "failed", "label": None, "right": None}
-    return with_named_fields(made, result, options, where)
+    return with_named_fields(made, raw, options, where)
 
 
-def _finish(response: Any) -> str:
+def _finish(response: _Response | None) -> str:
     """Why the text ended: {"finishReason": "length"} -> "length", {"isRefusal": true} -> "refusal"; else ""."""
-    if not isinstance(response, Mapping):
+    if response is None:
         return ""
-    if response.get("isRefusal") is True:
-        return "refusal"
-    found = response.get("finishReason") or response.get("finish_reason")
-    return found if isinstance(found, str) else ""
+    return "refusal" if response.is_refusal else response.other_reason or response.finish_reason or ""
 
 
-def _provider(provider: Any) -> str:
-    if isinstance(provider, Mapping):
-        return str(provider.get("label") or provider.get("id") or "unknown")
-    return str(provider or "unknown")
+def _provider(provider: _Provider | str | None) -> str:
+    named = provider.label or provider.id if isinstance(provider, _Provider) else provider
+    return named or "unknown"
 
 
-def _table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+def _failed(result: _Result, output: Any) -> bool:
+    reason = result.failure_reason
+    return reason == CALL_FAILED if reason is not None else bool(result.error) and output is None
 
 
-def _failed(result: Mapping[str, Any], output: Any) -> bool:
-    reason = result.get("failureReason")
-    return reason == CALL_FAILED if reason is not None else bool(result.get("error")) and output is None
-
-
-def _right(result: Mapping[str, Any], key: str | None, partial: Partial, where: Where) -> float | None:
+def _right(
+    result: _Result, raw: Mapping[str, Any], key: str | None, partial: Partial, where: Where
+) -> float | None:
     """Whether the assertions passed; a test without assertions always passes, which says nothing."""
     if key is not None:
-        return as_right(lookup({**result, **_table(result.get("namedScores"))}, key, where), partial)
-    grading = result.get("gradingResult")
-    if not isinstance(grading, Mapping) or grading.get("reason") == "No assertions":
+        return as_right(lookup({**raw, **(raw.get("namedScores") or {})}, key, where), partial)
+    if result.grading_result is None or result.grading_result.reason == "No assertions":
         return None
-    return as_right(result["success"], partial)
+    return as_right(result.success, partial)
