@@ -193,8 +193,8 @@ _SEVERAL = {inspect.StrType: "texts", inspect.FloatType: "numbers", inspect.IntT
 def _said(told: inspect.Type) -> str:
     """A type in words: "a whole number of 1 or more"."""
     if isinstance(told, inspect.UnionType):
-        several = [_said(each) for each in told.types if not isinstance(each, inspect.NoneType)]
-        return " or ".join(dict.fromkeys(several))
+        several = list(dict.fromkeys(_said(each) for each in told.types if not isinstance(each, inspect.NoneType)))
+        return " or ".join(filter(None, (", ".join(several[:-1]), several[-1])))
     if isinstance(told, inspect.LiteralType):
         several = [str(value) for value in told.values]
         return " or ".join(several) if len(several) < 3 else f"one of {', '.join(several)}"

@@ -63,7 +63,10 @@ def test_gold_gives_accuracy(tmp_path: Path) -> None:
         ({"original_preds": [1], "transitive_preds": [1]}, "both originals are missing"),
         ({"first_preds": [1], "second_preds": [1], "transitive_preds": [1]}, "right labels are missing"),
         ({"original_preds": [], "paraphrase_preds": []}, "empty"),
-        ({"original_preds": [{}], "paraphrase_preds": [1]}, "expected a label or its number"),
+        (
+            {"original_preds": [{}], "paraphrase_preds": [1]},
+            '"original_preds.0": found {}, expected a text, a number or a list',
+        ),
         (
             {"original_preds": [1], "paraphrase_preds": [1], "symmetric_preds": [1]},
             "give one file|expected one of",

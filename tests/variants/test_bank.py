@@ -95,8 +95,8 @@ def test_the_hash_is_one_of_contents_not_of_order(tmp_path_factory, entries, see
     [
         ({"variants": ["x"]}, 'neither "id" nor "hypothesis"'),
         ({"id": "1", "texts": ["x"]}, 'no column "variants" or "hypothesis_paraphrase"; found: id, texts'),
-        ({"id": "1", "variants": [1]}, "expected texts"),
-        ({"id": "1", "variants": {"a": "b"}}, "expected texts"),
+        ({"id": "1", "variants": [1]}, '"variants.0": found 1, expected a text'),
+        ({"id": "1", "variants": {"a": "b"}}, "expected a list of texts or a text"),
     ],
 )
 def test_a_bad_row_is_named(tmp_path, record, said):

@@ -18,9 +18,10 @@ import polars as pl
 
 from unwaver.answers.given import complete
 from unwaver.errors import DataError
-from unwaver.files import read_json, shown, stem
+from unwaver.files import Where, read_json, shown, stem
 from unwaver.logs.common import LogOptions, head
 from unwaver.suites.becel import CASES
+from unwaver.typed import of_log
 
 # the list of what was changed, and the relation that it is about
 _CHANGED = {
@@ -34,6 +35,8 @@ _CHANGED = {
     "additive_preds": "additive",
 }
 _NOT_ENTAILMENT = "3"
+Label = str | float | None
+Labels = list[Label | list[Label]]  # a list: the two premises of a conclusion
 
 
 def looks_like(path: Path) -> bool:
@@ -44,10 +47,14 @@ def looks_like(path: Path) -> bool:
 def read(path: Path, options: LogOptions) -> pl.DataFrame:
     """The table of one file; suite, task and relation are those of the published set."""
     del options
-    found = read_json(path)
-    lists = (
-        {name: part for name, part in found.items() if isinstance(part, list)} if isinstance(found, dict) else {}
+    found: dict[str, Any] = of_log(
+        dict[str, Any], read_json(path), Where(str(path), 1), "give one file per relation"
     )
+    lists: dict[str, list[Any]] = {
+        name: of_log(Labels, part, Where(str(path), 1), "a label, or its number, for each row of the set", name)
+        for name, part in found.items()
+        if name.endswith(("_preds", "labels"))
+    }
     changed = [name for name in _CHANGED if name in lists]
     if len(changed) != 1:
         known = ", ".join(_CHANGED)
@@ -118,10 +125,10 @@ def _rows(
             }
 
 
-def _label(value: object, path: Path) -> str | None:
+def _label(value: str | float | None, path: Path) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer():
+    if float(value).is_integer():
         return str(int(value))
-    raise DataError(f"found the prediction {shown(value)}, expected a label or its number", hint="correct it",
+    raise DataError(f"found the prediction {value}, expected a label or its number", hint="correct it",
                     file=path, line=1)  # fmt: skip

@@ -168,9 +168,7 @@ def _stats(file: Path) -> Stats:
     if not file.exists():
         return {}
     found: dict[tuple[str, str, int], dict[str, float]] = {}
-    told: list[_Stats] = of_log(
-        list[_Stats], read_json(file), Where(str(file), 1), "copy the run folder again", **_ANY
-    )
+    told: list[_Stats] = of_log(list[_Stats], read_json(file), Where(str(file), 1), "copy the run folder again")
     for one in told:
         key = (str(one.instance_id), _perturbation(one), one.train_trial_index)
         found.setdefault(key, {}).update({s.name.name: s.mean for s in one.stats if s.mean is not None})

@@ -24,10 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from unwaver.answers.calls import with_calls
 from unwaver.answers.labels import match_label
 from unwaver.errors import DataError, about_json
+from unwaver.files import Where
 from unwaver.models.absolute import absolute_hint
+from unwaver.typed import Count, Filled, of_log
 from unwaver.types import Answer, Batch, Request
 from unwaver.unpack import TooMuch, gunzipped
 
@@ -243,30 +247,28 @@ def _from_cells(row: dict[str, str], path: Path, line: int) -> dict[str, Any]:
     return record
 
 
-def _parse(record: Mapping[str, Any], line: int, path: Path) -> tuple[tuple[str, int], Row]:
-    id, replicate = record.get("id"), record.get("replicate")
-    label, text, probs = record.get("label"), record.get("text"), record.get("probs")
-    problem = None
-    if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
-        problem = f"id must be text or a whole number, found {_short(id)}"
-    elif replicate is not None and (
-        isinstance(replicate, bool) or not isinstance(replicate, int) or replicate < 0
-    ):
-        problem = f"replicate must be 0, 1, 2, …, found {_short(replicate)}"
-    elif not isinstance(label, str | int | float | None):
-        problem = f"label must be a name or a number, found {_short(label)}"
-    elif not isinstance(text, str | None):
-        problem = f"text must be text, found {_short(text)}"
-    elif label is None and text is None and probs is None and "tool_calls" not in record:
-        problem = "the row has neither label nor text nor probs"
-    if problem:
-        raise DataError(problem, hint="leave out the rows that have no answer", file=path, line=line)
+class _Record(msgspec.Struct):
+    """A row as it is written; a csv has the same after its cells are read."""
+
+    id: Filled | int
+    replicate: Count | None = None
+    label: str | float | bool | None = None
+    text: str | None = None
+    probs: Any = None  # log_probabilities says what is wrong with it
+    tool_calls: Any = None
+
+
+def _parse(given: Mapping[str, Any], line: int, path: Path) -> tuple[tuple[str, int], Row]:
+    hint = "leave out the rows that have no answer"
+    record: _Record = of_log(_Record, given, Where(str(path), line), hint)
+    if record.label is None and record.text is None and record.probs is None and "tool_calls" not in given:
+        raise DataError("the row has neither label nor text nor probs", hint=hint, file=path, line=line)
     try:
-        logs = () if probs is None else log_probabilities(probs)
+        logs = () if record.probs is None else log_probabilities(record.probs)
     except ValueError as e:
         raise DataError(str(e), file=path, line=line) from None
-    calls = record.get("tool_calls")
-    return (str(id), replicate or 0), Row(line, _name(label), text, logs, calls)
+    label = _name(given.get("label"))  # a whole number stays one
+    return (str(record.id), record.replicate or 0), Row(line, label, record.text, logs, record.tool_calls)
 
 
 def _name(label: str | float | None) -> str | None:

@@ -11,31 +11,50 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from unwaver import registry
 from unwaver.errors import DataError, near
-from unwaver.files import read_toml
+from unwaver.files import read_toml, shown
 from unwaver.tasks import Task, built_in, known, parse_tasks
+from unwaver.typed import Filled, wrong_with
 
-KEYS = (
-    "like",
-    "type",
-    "fields",
-    "modified",
-    "labels",
-    "words",
-    "segments",
-    "version",
-    "prompt",
-    "relations",
-    "invalid",
-    "forms",
-)
-_LISTS = ("fields", "labels", "words", "segments")
-_TEXTS = ("like", "type", "modified", "prompt")
-_TABLES = ("relations", "invalid", "forms")
-_FORM_KEYS = ("prompt", "segments", "words", "version", "indicators")
+Names = Annotated[list[Filled], msgspec.Meta(min_length=1)]
+
+
+class _Relation(msgspec.Struct, forbid_unknown_fields=True):
+    labels: list[str] = []
+    to: str | None = None
+
+
+class _Form(msgspec.Struct, forbid_unknown_fields=True):
+    prompt: str | None = None
+    segments: list[str] = []
+    words: list[str] = []
+    version: str | int = 1
+    indicators: list[str] = []
+
+
+class _Entry(msgspec.Struct):
+    """A task as a file says it; labels and words may be empty: free text."""
+
+    like: str | None = None
+    type: str = ""
+    fields: Names = msgspec.field(default_factory=lambda: ["x"])
+    modified: str = ""
+    labels: list[Filled] = []
+    words: list[Filled] = []
+    segments: Names = msgspec.field(default_factory=lambda: ["x"])
+    version: str | int = 1
+    prompt: str = ""
+    relations: dict[str, _Relation] = {}
+    invalid: dict[str, str] = {}
+    forms: dict[str, _Form] = {}
+
+
+KEYS = _Entry.__struct_fields__
 _EXAMPLE = 'write [name], and below it fields = ["text"], labels = ["no", "yes"], prompt = "…{text}…"'
 
 
@@ -92,24 +111,10 @@ def _problem(name: str, entry: Any) -> str | None:
         return "this is the name of a built-in task, choose another"
     if strange := sorted(set(entry) - set(KEYS)):
         return f"unknown key {strange[0]!r}; {near(strange[0], KEYS)}"
-    shape = _shape_problem(name, entry) or _form_problem(entry.get("forms", {}))
-    return shape or (_likeness_problem(entry) if "like" in entry else _inner_problem(entry))
-
-
-def _shape_problem(name: str, entry: Mapping[str, Any]) -> str | None:
-    """A text, a list or a table where another is expected."""
-    for key in _TEXTS:
-        if key in entry and not isinstance(entry[key], str):
-            return f"{key}: found {entry[key]!r}, expected a text"
-    for key in _LISTS:
-        value = entry.get(key, ["x"])
-        empty = value == [] and key in ("labels", "words")  # free text
-        if not isinstance(value, list) or not (value or empty) or not all(isinstance(v, str) and v for v in value):
-            return f"{key}: found {value!r}, expected a list of texts"
-    for key in _TABLES:
-        if not isinstance(entry.get(key, {}), dict):
-            return f"{key}: found {entry[key]!r}, expected a table: [{name}.{key}]"
-    return None
+    if wrong := wrong_with(_Entry, entry):
+        return f"{wrong.at}: found {shown(wrong.found)}, expected {wrong.expected}"
+    forms = _form_problem(entry.get("forms", {}))
+    return forms or (_likeness_problem(entry) if "like" in entry else _inner_problem(entry))
 
 
 def _likeness_problem(entry: Mapping[str, Any]) -> str | None:
@@ -120,14 +125,8 @@ def _likeness_problem(entry: Mapping[str, Any]) -> str | None:
 def _form_problem(forms: Mapping[str, Any]) -> str | None:
     for form, entry in forms.items():
         needed = "segments" if form == "choice" else "prompt"  # choice: what a head scores, which no prompt says
-        if not isinstance(entry, dict) or needed not in entry or not isinstance(entry.get("prompt", ""), str):
-            return f"forms.{form}: found {entry!r}, expected a table with {needed}"
-        if strange := sorted(set(entry) - set(_FORM_KEYS)):
-            return f"forms.{form}: unknown key {strange[0]!r}; {near(strange[0], _FORM_KEYS)}"
-        for key in ("segments", "words", "indicators"):
-            value = entry.get(key, [])
-            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                return f"forms.{form}.{key}: found {value!r}, expected a list of texts"
+        if needed not in entry:
+            return f"forms.{form}: found {shown(entry)}, expected a table with {needed}"
     return None
 
 
@@ -147,24 +146,12 @@ def _inner_problem(entry: Mapping[str, Any]) -> str | None:
     asked = re.findall(r"\{(\w+)\}", entry["prompt"] + " ".join(entry.get("segments", ())))
     if unknown := [name for name in asked if name not in fields]:
         return f"prompt or segments: found {{{unknown[0]}}}, expected one of {', '.join(fields)}"
-    return _relation_problem(entry.get("relations", {}), labels) or _reason_problem(entry.get("invalid", {}))
+    return _relation_problem(entry.get("relations", {}), labels)
 
 
 def _relation_problem(relations: Mapping[str, Any], labels: Sequence[str]) -> str | None:
     for kind, relation in relations.items():
-        given = relation if isinstance(relation, dict) else {"found": relation}
-        if set(given) - {"labels", "to"}:
-            return f"relations.{kind}: found {relation!r}, expected {{ labels = […], to = … }}"
-        if not isinstance(given.get("labels", []), list):
-            return f"relations.{kind}.labels: found {given['labels']!r}, expected a list of labels"
-        for label in [*given.get("labels", ()), *([given["to"]] if "to" in given else [])]:
+        for label in [*relation.get("labels", ()), *([relation["to"]] if "to" in relation else [])]:
             if label not in labels:
                 return f"relations.{kind}: found label {label!r}, expected one of {', '.join(labels)}"
-    return None
-
-
-def _reason_problem(invalid: Mapping[str, Any]) -> str | None:
-    for kind, reason in invalid.items():
-        if not isinstance(reason, str):
-            return f"invalid.{kind}: found {reason!r}, expected the reason as a text"
     return None

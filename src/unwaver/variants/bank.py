@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unwaver.errors import DataError
-from unwaver.files import Row, read_rows, shown
+from unwaver.files import Row, read_rows
 from unwaver.tasks import Task
+from unwaver.typed import typed
 from unwaver.types import Item
 
 Key = tuple[str, ...]
@@ -79,10 +80,10 @@ def _variants(row: Row, task: Task) -> list[str]:
             'write "variants": ["…", "…"]',
         )
     value = row.cells[column]
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    if not all(isinstance(v, str) for v in values):
-        raise row.where.error(f'column "{column}": found {shown(value)}, expected texts', "write a list of texts")
-    return [v for v in values if v.strip()]
+    found: list[str] | str | None = typed(
+        list[str] | str | None, value, row.where, "write a list of texts", column
+    )
+    return [v for v in ([found] if isinstance(found, str) else found or []) if v.strip()]
 
 
 def _plain(text: str) -> str:
