@@ -234,7 +234,8 @@ class Watched:
         self.page.wait_for_timeout(100)
         if self.page.title() == "pwned" or self.page.inner_text("body") == "pwned":
             self.trouble.append(f"something ran on {self.page.url}")
-        bad = "img[src*='203.0.113'], iframe, object, embed, link[href*='203.0.113'], form[action*='203.0.113'], base, "
+        asked = ", ".join(f"{name}*='203.0.113']" for name in ("img[src", "link[href", "form[action"))
+        bad = f"{asked}, iframe, object, embed, base, "
         bad += "meta[http-equiv=refresh], [onerror], [onload], [ontoggle], [onmouseover], a[href^=javascript]"
         if count := self.page.locator(bad).count():
             self.trouble.append(f"{count} hostile elements on {self.page.url}")
