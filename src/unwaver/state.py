@@ -34,6 +34,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 UNREADABLE: tuple[Status, ...] = ("unreadable", "empty", "tool_call")
 # there is no answer: it is compared with nothing, and its group is not scored
 NO_ANSWER: frozenset[str] = frozenset({"cut", "refused", "failed", "not_asked", "not_needed"})
+# nothing that could be put into a later message: what holds such an answer is not asked, and has its status
+NOTHING_SAID: tuple[Status, ...] = ("empty", "tool_call")
+HOLDS_NOTHING: frozenset[str] = NO_ANSWER.union(NOTHING_SAID)
 # why a group is not scored, the first that holds; Score, Block and Check count each under its name
 MISSING = ("failed", "refused", "cut", "not_asked")
 # further columns of tables, where any score has something in them

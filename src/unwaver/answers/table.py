@@ -185,14 +185,14 @@ def _text_reader(read: str) -> Callable[[str], str | None]:
 
 def _counted(group: Group, told: Callable[[Item, int], Reading], replicate: int) -> Iterator[tuple[Item, Reading]]:
     """The items of a group that stand in the table, and how they read."""
-    if is_plain(group):
-        yield from ((item, told(item, replicate)) for item in group.items)
-        return
 
     def read(item: Item) -> Reading:
         return told(item, replicate)
 
-    yield from ((item, reading_of(group, item, read)) for item in counted(group, read))
+    if is_plain(group):
+        yield from ((i, reading_of(group, i, read) if i.messages else told(i, replicate)) for i in group.items)
+    else:
+        yield from ((item, reading_of(group, item, read)) for item in counted(group, read))
 
 
 def _extra_columns(

@@ -43,6 +43,8 @@ class Plan:
     keys: dict[tuple[str, int], str] = field(default_factory=dict)
     requests: dict[str, Request] = field(default_factory=dict)
     groups: list[list[str]] = field(default_factory=list)  # the keys of each group
+    # items that hold answers which are not there yet, with how many requests they will be
+    later: dict[str, int] = field(default_factory=dict)
 
 
 def make_plan(
@@ -62,6 +64,10 @@ def make_plan(
         for item in group.items:
             if not chosen(item) or (item.id, 0) in plan.keys:
                 continue
+            if item.messages and _is_later(item):
+                repeats = way_of(model, item).deterministic
+                plan.later.setdefault(item.id, 1 if repeats else group.times(item, replicates))
+                continue
             request = render(item, model)
             repeats_itself = way_of(model, request).deterministic
             for replicate in range(group.times(item, replicates)):
@@ -74,6 +80,12 @@ def make_plan(
         if keys:
             plan.groups.append(keys)
     return plan
+
+
+def _is_later(item: Item) -> bool:
+    from unwaver.groups.conversations import awaited
+
+    return bool(awaited(item))
 
 
 def key_maker(model: Model) -> Callable[[Request], str]:

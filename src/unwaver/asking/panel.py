@@ -72,7 +72,7 @@ class Panel:
     ):
         self.tested = [Respondent(model, form=form or Parts(model).form) for model in models]
         self.certifiers = [Respondent(model, name) for name, model in certifiers.items()]
-        self._render, self.replicates = render, replicates
+        self.render, self.replicates = render, replicates
         self.normalise, self.cut = normalise, cut
 
     @property
@@ -91,7 +91,7 @@ class Panel:
             make_plan(
                 groups,
                 respondent.model,
-                self._render,
+                self.render,
                 self.replicates,
                 chosen=respondent.answers,
                 plan=respondent.plan,
@@ -135,6 +135,10 @@ class Panel:
             from unwaver.asking.rounds import certify
 
             certify(self, to_certify, store, words, put, asked)
+        if any(respondent.plan.later for respondent in asked):
+            from unwaver.asking.rounds import go_on
+
+            go_on(self, groups, store, words, put, asked)
 
     def keys(self, respondent: Respondent, items: Iterable[Item]) -> set[str]:
         keys = respondent.plan.keys

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from unwaver.answers.store import Store
 from unwaver.asking.panel import Panel, Respondent
+from unwaver.groups import is_plain
 from unwaver.groups.certify import Read, Reading, needed
 from unwaver.tasks import Words
 from unwaver.types import Group, Item
@@ -27,6 +28,22 @@ def certify(
             tried |= keys
             if not put(respondent, keys):
                 return
+
+
+def go_on(
+    panel: Panel, groups: Sequence[Group], store: Store, words: Words, put: Put, asked: Sequence[Respondent]
+) -> None:
+    """Ask what holds answers that have come, wave after wave."""
+    from unwaver.asking.second_wave import plan_further
+
+    plain = [group for group in groups if is_plain(group)]
+    while further := plan_further(panel, plain, store, words, asked):
+        for respondent, keys in further.items():
+            if not put(respondent, keys):
+                return
+    others = [group for group in groups if not is_plain(group)]
+    while others and plan_further(panel, others, store, words, asked):
+        certify(panel, others, store, words, put, asked)
 
 
 def wanted(

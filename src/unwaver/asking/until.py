@@ -181,7 +181,8 @@ class Until:
     def ask(self, asker: Asker) -> None:
         for tested, runs in self._runs.items():
             with self._console.track(
-                f"{tested.model.name} until {self._bar}", len(tested.plan.requests)
+                f"{tested.model.name} until {self._bar}",
+                len(tested.plan.requests) + sum(tested.plan.later.values()),
             ) as progress:
 
                 def put(respondent: Respondent, keys: set[str], progress: Any = progress) -> bool:
@@ -259,8 +260,9 @@ class Until:
         for respondent in self._panel.everyone:
             runs = self._runs.get(respondent) or [run for runs in self._runs.values() for run in runs]
             items = [i for run in runs for cluster in run.needed for g in cluster for i in g.items]
-            requests += len(respondent.plan.requests)
-            needed += len(self._panel.keys(respondent, items))
+            later = respondent.plan.later
+            requests += len(respondent.plan.requests) + sum(later.values())
+            needed += len(self._panel.keys(respondent, items)) + sum(later.get(item.id, 0) for item in items)
         return {
             "bar": str(self._bar),
             "alpha": self._config.alpha,

@@ -62,7 +62,8 @@ class _Rounds:
         self._counting: Counting | None = None
 
     def all(self) -> None:
-        if self._prepared.writer is None and all(map(is_plain, self.groups)):
+        more = any(respondent.plan.later for respondent in self._prepared.panel.everyone)
+        if self._prepared.writer is None and not more and all(map(is_plain, self.groups)):
             self._ask_panel()
             return
         from unwaver.engine.one_bar import one_bar

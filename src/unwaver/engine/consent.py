@@ -14,7 +14,7 @@ from unwaver.asking.prices import is_own_server, money
 from unwaver.asking.purse import Budget
 from unwaver.engine import folder
 from unwaver.engine.prepare import Prepared
-from unwaver.engine.stored_answers import stored
+from unwaver.engine.stored_answers import is_complete, plan_known, stored
 from unwaver.errors import UsageError
 from unwaver.types import Model
 
@@ -74,8 +74,12 @@ def _in_words(prepared: Prepared, entries: list[dict[str, Any]], most: int) -> s
 def _left(prepared: Prepared) -> int:
     """The usual requests (see unwaver.engine.usual), without those that are answered."""
     with stored(prepared) as store:
-        plans = [respondent.plan.requests for respondent in prepared.panel.everyone]
-        left = sum(len(plan) - (len(store.answered(plan)) if store else 0) for plan in plans)
+        plan_known(prepared, store)
+        plans = [respondent.plan for respondent in prepared.panel.everyone]
+        left = sum(
+            len(plan.requests) + sum(plan.later.values()) - (len(store.answered(plan.requests)) if store else 0)
+            for plan in plans
+        )
         if prepared.writer is None:
             return left
         from unwaver.asking.paraphraser import request
@@ -103,8 +107,7 @@ def _answered(prepared: Prepared) -> int:
 def _is_finished(prepared: Prepared) -> bool:
     """Whether the run has ended well, and the file has no question that is new since then."""
     with stored(prepared) as store:
-        plans = [respondent.plan.requests for respondent in prepared.panel.everyone]
-        if store is None or any(len(store.answered(plan)) < len(plan) for plan in plans):
+        if store is None or not is_complete(prepared, store, prepared.panel.everyone):
             return False
     place = prepared.config.folder / folder.RUN
     try:

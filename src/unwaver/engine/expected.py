@@ -85,8 +85,14 @@ def finished(prepared: Prepared, store: Store) -> set[str]:
     return {
         group.id
         for group in prepared.groups
-        if not any(panel.keys(respondent, group.items) & missing for respondent in panel.everyone)
+        if not any(panel.keys(r, group.items) & missing or _later(r, group) for r in panel.everyone)
     }
+
+
+def _later(respondent: Respondent, group: Group) -> int:
+    """Requests that hold answers which are not there yet."""
+    later = respondent.plan.later
+    return sum(later.get(item.id, 0) for item in group.items) if later else 0
 
 
 def units_of_respondent(prepared: Prepared, respondent: Respondent, bill: Bill, sample: Set[str]) -> list[Unit]:
@@ -98,8 +104,9 @@ def units_of_respondent(prepared: Prepared, respondent: Respondent, bill: Bill, 
         seen |= keys
         own = {key: respondent.plan.requests[key] for key in keys}
         open_keys = keys - bill.answers.keys()
-        left = len(open_keys) / len(keys) if keys else 0.0
-        size = sum(map(_length, own.values()))
+        later = _later(respondent, group)
+        left = (len(open_keys) + later) / (len(keys) + later) if keys else 0.0
+        size = sum(map(_length, own.values())) if not group.items[0].messages else length(group)
         units.append(Unit(stratum(group), size, bill.of(own) if group.id in sample else None, left))
     return units
 

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import comb
 from pathlib import Path
@@ -29,7 +29,7 @@ from unwaver.engine.asked import Asked
 from unwaver.engine.at_work import at_work
 from unwaver.engine.expected import Asks, Bill, Sample, estimate, finished
 from unwaver.engine.prepare import Prepared, check_place, choose, prepare, settle
-from unwaver.engine.stored_answers import stored
+from unwaver.engine.stored_answers import is_complete, plan_known, stored
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
 from unwaver.groups.conversations import question_of
@@ -71,11 +71,16 @@ def parties(prepared: Prepared, *, bounded: bool = True) -> list[Party]:
     """Everyone who would be asked, in the order in which it happens; `bounded`: with the most that depends on
     answers."""
     panel = prepared.panel
+    with stored(prepared) as store:
+        plan_known(prepared, store)
     names = [*prepared.names, *(respondent.known_as for respondent in panel.certifiers)]
     found = [
         Party("judge" if r.known_as else "model", name, r.model, dict(r.plan.requests), len(r.plan.keys), asks=r)
         for name, r in zip(names, panel.everyone, strict=True)
     ]
+    for party, respondent in zip(found, panel.everyone, strict=True):
+        if respondent.plan.later:
+            party.further += _later(prepared, respondent)
     grown = _written(prepared, found) if prepared.writer else list(prepared.groups)
     frames = _frames(prepared)
     about = grown if bounded else []
@@ -95,7 +100,7 @@ def _frames(prepared: Prepared) -> list[pl.DataFrame] | None:
     from unwaver.engine.runs import evidence_of
 
     with stored(prepared) as store:
-        if store is None or not _is_complete(store, prepared.panel.tested):
+        if store is None or not is_complete(prepared, store, prepared.panel.tested):
             return None
         return tabulated(evidence_of(prepared, Asked(prepared.groups), store))
 
@@ -327,10 +332,6 @@ def estimated_tokens(model: Model, requests: Sequence[Request]) -> tuple[int, li
     return characters // 4, ["tokens"]
 
 
-def _is_complete(store: Store, tested: Sequence[Respondent]) -> bool:
-    return all(len(store.answered(r.plan.requests)) == len(r.plan.requests) for r in tested)
-
-
 # --- texts that are not there yet ------------------------------------------------------------------------------
 
 
@@ -338,6 +339,21 @@ def _longest_text(model: Model, request: Request, number: int = 0) -> str:
     """A text as long as the model's answers can be."""
     limit = token_limit(way_of(model, request).settings) or most_tokens(model, request)[1] or LONG
     return f"{number} ".ljust(BYTES * limit, "x")
+
+
+def _later(prepared: Prepared, respondent: Respondent) -> Iterator[tuple[int, Request]]:
+    """Requests that hold answers of the model, each with the longest that it can write."""
+    from unwaver.groups.conversations import awaited, filled
+
+    later = dict(respondent.plan.later)
+    for group in prepared.groups:
+        items = {item.id: item for item in group.items}
+        for item in group.items:
+            if count := later.pop(item.id, 0):
+                asked = {id: prepared.renderer(items[id], respondent.model) for id in awaited(item)}
+                texts = {id: _longest_text(respondent.model, request) for id, request in asked.items()}
+                whole = replace(item, messages=filled(item.messages, texts))
+                yield count, prepared.renderer(whole, respondent.model)
 
 
 def _stand_in(text: str) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from unwaver.asking.consult import written
 from unwaver.asking.panel import Respondent
 from unwaver.engine.prepare import Prepared
-from unwaver.engine.stored_answers import stored
+from unwaver.engine.stored_answers import is_complete, stored
 from unwaver.errors import ModelError
 from unwaver.named_models import renamed
 from unwaver.types import Model
@@ -34,8 +34,8 @@ def reach(prepared: Prepared) -> None:
     """Raise where the server of a helper is not there; say if it does not list the model. Nothing is looked at
     where the models under test have all their answers: what is stored needs no server."""
     with stored(prepared) as store:
-        tested = [respondent.plan.requests for respondent in prepared.panel.tested]
-        if store is not None and tested and all(len(store.answered(plan)) == len(plan) for plan in tested):
+        tested = prepared.panel.tested
+        if store is not None and tested and is_complete(prepared, store, tested):
             return
     looked_at: dict[str, list[str] | None] = {}
     for option, model in _helpers(prepared):

@@ -56,8 +56,9 @@ class Recording:
         return [*self._prepared.panel.everyone, *(respondent for _, respondent in self.consulted)]
 
     def begin(self) -> None:
-        """Called at the first answer of the run, and at the first answer of each model that compares answers."""
-        if self.has_begun and len(self.everyone) == self._linked[0]:
+        """Called with every answer: links what was planned since the last one (a model that compares answers, a
+        second wave), and begins the folder at the first."""
+        if self.has_begun and self._planned() == self._linked:
             return
         if not self.has_begun:
             self._groups_hash = folder.write_groups(self._place, self._groups, self._tasks)
@@ -67,12 +68,14 @@ class Recording:
             self.has_begun = True
             self._write_asked()
 
+    def _planned(self) -> tuple[int, int]:
+        """How many models are asked, and how many answers are known to be wanted of them."""
+        return len(self.everyone), sum(len(respondent.plan.keys) for respondent in self.everyone)
+
     def link(self) -> None:
         """Store which answers belong to which items, unless it is stored already."""
-        everyone = self.everyone
-        planned = len(everyone), sum(len(respondent.plan.keys) for respondent in everyone)
-        if planned != self._linked:
-            rows = list(links(everyone))
+        if (planned := self._planned()) != self._linked:
+            rows = list(links(self.everyone))
             if set(rows) != set(self._own.linked()):  # nothing new needs no space
                 self._own.link(rows)
             self._linked = planned

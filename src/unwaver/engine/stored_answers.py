@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from unwaver.answers.shared_store import look_at
 from unwaver.answers.store import Store
+from unwaver.asking.panel import Respondent
 from unwaver.engine import folder
 from unwaver.engine.prepare import Prepared
+
+
+def plan_known(prepared: Prepared, store: Store | None) -> None:
+    """Plan what holds answers of the models, as far as these are stored."""
+    panel = prepared.panel
+    if store is None or not any(respondent.plan.later for respondent in panel.everyone):
+        return
+    from unwaver.asking.second_wave import plan_further
+
+    words = prepared.words(prepared.groups)
+    while plan_further(panel, prepared.groups, store, words, panel.everyone):
+        pass
+
+
+def is_complete(prepared: Prepared, store: Store, asked: Sequence[Respondent]) -> bool:
+    """Whether these models have answered everything."""
+    plan_known(prepared, store)
+    plans = [respondent.plan for respondent in asked]
+    return all(not plan.later and len(store.answered(plan.requests)) == len(plan.requests) for plan in plans)
 
 
 class stored:

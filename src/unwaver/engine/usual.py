@@ -19,5 +19,6 @@ def per_variant(prepared: Prepared) -> int:
 
 def usual(prepared: Prepared) -> int:
     """The requests that are planned, and those for the variants to be written."""
-    planned = sum(len(respondent.plan.requests) for respondent in prepared.panel.everyone)
+    plans = [respondent.plan for respondent in prepared.panel.everyone]
+    planned = sum(len(plan.requests) + sum(plan.later.values()) for plan in plans)
     return planned + variants_wanted(prepared) * per_variant(prepared)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from unwaver.groups import is_plain
-from unwaver.state import NO_ANSWER, Status
+from unwaver.groups.conversations import awaited
+from unwaver.state import NO_ANSWER, NOTHING_SAID, Status
 from unwaver.types import Group, Item
 
 
@@ -104,12 +105,22 @@ def counted(group: Group, read: Read) -> list[Item]:
 
 def reading_of(group: Group, item: Item, read: Read) -> Reading:
     """What the table has of an item. A variant that was not asked about because its judge gave no answer is
-    missing for the same reason: the judge failed, was refused or was cut."""
+    missing for the same reason: the judge failed, was refused or was cut. So is one that would have held such an
+    answer of the model, or an empty one."""
     reading = read(item)
     if reading.status == "not_asked":
+        if item.messages and (why := _not_said(group, item, read)):
+            return Reading(why)
         judges = {read(judge).status for judge in judges_of(group).get(item.id, ())}
         return next((Reading(why) for why in WHY if why in judges), reading)
     return reading
+
+
+def _not_said(group: Group, item: Item, read: Read) -> Status | None:
+    """Why an answer that the item should hold could not be put into it."""
+    ids = awaited(item)
+    found = {reading_of(group, each, read).status for each in group.items if each.id in ids}
+    return next((status for status in (*WHY, *NOTHING_SAID) if status in found), None)
 
 
 def needed(group: Group, read: Read) -> list[Item]:
