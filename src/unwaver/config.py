@@ -34,6 +34,7 @@ class Config:
     replicates: int = 1
     method: str | None = None
     system: str | None = None
+    system_file: str | None = None  # read at once: its text becomes `system`
     tools: str | None = None  # a file with tools that are offered with every item that names none
     response_format: str | None = None  # the same with the format of the answer
     template: str | None = None
@@ -61,6 +62,7 @@ class Config:
     labels: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     variants: tuple[str, ...] = ()
+    message: str | None = None  # of a conversation, which variants change; None: the last of the user
     writer: str | None = None
     writer_args: Mapping[str, str] = field(default_factory=dict)
     writer_prompt: str | None = None
@@ -110,6 +112,10 @@ class Config:
             from unwaver.config_record import as_paths
 
             object.__setattr__(self, "review", as_paths(self.review))
+        if self.system_file is not None:
+            from unwaver.config_record import read_system
+
+            read_system(self)
         if any("@" in text for texts in named_models(self).values() for text in texts):
             from unwaver.named_models import resolve_names
 
@@ -126,7 +132,7 @@ class Config:
         """A hash of what decides the answers: the same command finds the same folder and goes on there."""
         settings = {k: v for k, v in asdict(self).items() if k not in self.PLACE}
         # folders of earlier versions keep their ids
-        for later in ("source", "bank", "signs", "min_score", "shots_from", "tools", "response_format"):
+        for later in _LATER:
             if settings[later] in (None, (), []):
                 del settings[later]
         if len(self.review) < 2:
@@ -149,6 +155,9 @@ class Config:
         return Path("runs") / f"{names[:60]}-{self.id}"
 
 
+_LATER = (
+    "source", "bank", "signs", "min_score", "shots_from", "tools", "response_format", "message", "system_file",
+)  # fmt: skip
 _NUMBERS = (
     "limit", "sample", "shots", "k", "tries", "pilot", "theta", "epsilon", "alpha", "replicates", "additive_cap",
     "max_calls", "max_cost", "price_in", "price_out", "engine", "replicas", "gpus_per_replica", "cpus_per_replica",
@@ -183,6 +192,7 @@ def _check_config(c: Config) -> None:
         bar = until_bar(c.until)
         if not isinstance(c.until, str):  # Python may give a Bar; run.json holds its text
             object.__setattr__(c, "until", str(bar))
+    check_system(c.system)
     if c.limit is not None and c.sample is not None:
         raise UsageError("--limit and --sample cannot be combined", hint="give one of them")
     if c.batch and (c.batch_out or c.batch_in):
@@ -198,6 +208,13 @@ def _check_config(c: Config) -> None:
     for option, texts in named_models(c).items():
         if any(map(has_credentials, texts)):
             raise UsageError(f"{option} holds a user name or password", hint=KEYS_BELONG)
+
+
+def check_system(text: object) -> None:
+    """Refuse "@FILE", which other tools read from the file: it would be sent as it is."""
+    if isinstance(text, str) and text.startswith("@"):
+        hint = f"to read the system message from a file: --system-file {text[1:] or 'FILE'}"
+        raise UsageError(f"the system message is {text!r}, which looks like a file", hint=hint)
 
 
 def named_models(c: Config) -> dict[str, list[str]]:

@@ -44,6 +44,26 @@ def as_paths(given: object) -> tuple[str, ...]:
     return tuple(map(str, several))
 
 
+def read_system(config: Config) -> None:
+    """Put the text of the file into the configuration: run.json holds it, and needs the file no more. One line end
+    after the text is an editor's."""
+    if config.system is not None:
+        raise UsageError("--system and --system-file cannot be combined", hint="give one of them")
+    path = Path(str(config.system_file))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError("the system message is not UTF-8", file=path, hint="save the file as UTF-8") from None
+    except OSError as e:
+        hint = "name a file with the text: --system-file prompt.txt"
+        raise DataError(f"the system message cannot be read: {e.strerror}", file=path, hint=hint) from None
+    if not text.strip():
+        hint = "write the text into it; for an empty message: --system ''"
+        raise DataError("the system message is empty", file=path, hint=hint)
+    object.__setattr__(config, "system", text.removesuffix("\n").removesuffix("\r"))
+    object.__setattr__(config, "system_file", None)
+
+
 def _learn_again(record: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Folders of earlier versions may hold secrets: they are not shown again."""
     for texts in (record.get("command"), *given.values()):

@@ -112,6 +112,11 @@ class Renderer:
 
     def modified(self, group: Group) -> str:
         """The field that a variant of the group's original changes."""
+        if group.items[0].messages:
+            from unwaver.groups.conversations import changed_message, last_of_user
+
+            messages = group.items[0].messages
+            return changed_message(messages, self._config.message) or last_of_user(messages)
         return self._tasks(group.items[0].task).modified
 
     def seen(self, groups: Sequence[Group], model: Model) -> list[str]:

@@ -88,6 +88,11 @@ LANG = option(
     show_default=True,
     help="Language of the texts, for the negate, antonym, rules and surface_typo builders.",
 )
+MESSAGE = option(
+    "--message",
+    metavar="NAME",
+    help="Message of a conversation that variants change: system, user, user_2 … [default: the last of the user]",
+)
 ANTONYMS = option("--antonyms", type=click.Path(), metavar="FILE", help="Antonyms to use. [default: WordNet]")
 
 UNREADABLE = option(
@@ -178,6 +183,7 @@ variant_options = together(
         option("--tries", type=int, metavar="N", help="Ask the writer at most N times per item. [default: 2 × k]"),
         option("--encoder", type=click.Path(), metavar="MODEL", help="Encoder that measures embedding distance."),
         LANG,
+        MESSAGE,
         ANTONYMS,
         REVIEW,
         option(

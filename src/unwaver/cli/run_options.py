@@ -96,7 +96,8 @@ HOW_TO_ASK = section(
         metavar="NAME",
         help="Layout of the prompts: plain, calm, t5 or target-only. [default: as the model was trained]",
     ),
-    option("--system", metavar="TEXT", help="System message for chat models."),
+    option("--system", metavar="TEXT", help="System message for chat models, for items without one."),
+    option("--system-file", type=click.Path(), metavar="FILE", help="The same, from a text file."),
     option(
         "--tools",
         type=click.Path(),

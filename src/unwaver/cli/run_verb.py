@@ -149,6 +149,7 @@ def _config(options: dict[str, Any], from_file: Path | None) -> Any:
 
     config = config_from(read_run(from_file), from_file)
     changed = given_by_hand()
+    changed += ["system"] if "system_file" in changed else []  # the text of the file takes its place
     config = replace(config, **{name: given[name] for name in changed if name in given})
     if is_masked(config):
         hint = "add the option with the secret again, for example --from run.json --model-arg extra=…"

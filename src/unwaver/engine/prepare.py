@@ -255,6 +255,7 @@ def _suite_options(config: Config, console: Console) -> dict[str, Any]:
         "encoder": config.encoder,
         "lang": config.lang,
         "antonyms": config.antonyms,
+        "message": config.message,
         "source": config.source,
         "bank": config.bank,
         "signs": config.signs,

@@ -63,6 +63,18 @@ def last_of_user(messages: Sequence[Message]) -> str:
     return names[-1]
 
 
+def with_messages(item: Item, messages: tuple[Message, ...]) -> Item:
+    """The item as this conversation."""
+    return replace(item, fields=fields_of(messages), messages=messages)
+
+
+def changed_message(messages: Sequence[Message], name: str | None = None) -> str | None:
+    """The message that variants change, by its name: `name`, or the last of the user. None if there is no such."""
+    if not name:
+        return last_of_user(messages)
+    return name if name in names_of(messages) else None
+
+
 def with_fields(item: Item, fields: Mapping[str, str]) -> Item:
     """The item with other texts; those of a conversation are put into its messages."""
     if not item.messages:

@@ -23,6 +23,7 @@ from unwaver.config_record import as_paths
 from unwaver.errors import DataError
 from unwaver.files import read_rows, shown
 from unwaver.groups.certify import Read, standings
+from unwaver.groups.conversations import question_of
 from unwaver.text import spreadsheet
 from unwaver.types import Group, Item
 
@@ -80,13 +81,15 @@ def _is_variant(item: Item) -> bool:
 
 
 def texts_of(group: Group, item: Item) -> tuple[str, str]:
-    """Original and variant, only what differs between them. Of a conclusion all, after every original:
-    "(1) A | B (2) A | C"."""
+    """Original and variant, only what differs between them; all of two conversations with other turns. Of a
+    conclusion all, after every original: "(1) A | B (2) A | C"."""
     originals = [each for each in group.items if each.role == "original"]
     if len(originals) > 1:
         numbered = (f"({n}) {' | '.join(each.fields.values())}" for n, each in enumerate(originals, 1))
         return " ".join(numbered), " | ".join(item.fields.values())
     first = originals[0] if originals else group.items[0]
+    if item.messages and item.fields.keys() != first.fields.keys():  # a turn more or less: all of both
+        return question_of(first), question_of(item)
     names = [name for name in item.fields if item.fields[name] != first.fields.get(name)] or list(item.fields)
     return " | ".join(first.fields.get(name, "") for name in names), " | ".join(
         item.fields[name] for name in names

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import unwaver.registry as registry  # `from unwaver import` would look for a public name first
-from unwaver.config import Config
+from unwaver.config import Config, check_system
 from unwaver.errors import UsageError, near
 from unwaver.models.decoding import decoding
 from unwaver.secrets import KEYS_BELONG, has_credentials
@@ -72,6 +72,7 @@ def _open(config: Config, found: Found, decode: Mapping[str, object]) -> Model:
 
         own = bind(found.make, registry.accepted(found.make, config.model_args), found.spec)
     options = {**settings, **own, **found.options, **decode}
+    check_system(options.get("system"))
     return on_engine(config, found.make(found.name, **options), found, options)
 
 

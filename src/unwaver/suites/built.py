@@ -58,17 +58,19 @@ def suite(
     columns: Mapping[str, str | Sequence[str]] | None = None,
     quoting: bool | None = None,
     labels: Sequence[str] = (),
+    message: str | None = None,
     say: Callable[[str], None] = silent,
     **options: Any,
 ) -> Suite:
-    """`labels` are for questions, which have none of their own. `options` go to the builders that take them:
+    """`labels` are for questions, which have none of their own; `message` is what changes in a conversation.
+    `options` go to the builders that take them:
     writer, judges, k, encoder, lang, antonyms, seed …"""
     if task is None and not labels:
         hint = "add --task question, or the task of your items: " + ", ".join(known())
         raise UsageError("--variants needs the task of the items", hint=hint)
     told: Sequence[str] = ()
     if task in (None, questions.TASK):
-        source, told = questions.read_questions(path, columns=columns, labels=labels, say=say)
+        source, told = questions.read_questions(path, columns=columns, labels=labels, message=message, say=say)
     else:
         assert task is not None
         source = read_source(path, open_task(task), columns=columns, quoting=quoting, say=say)

@@ -15,10 +15,12 @@ from unwaver.answers.columns import as_text
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, Where, missing_column, shown
 from unwaver.groups import KINDS, expect_of
+from unwaver.groups.conversations import with_messages
 from unwaver.suites.common import read_label
+from unwaver.suites.conversations import SYSTEM, system_of
 from unwaver.suites.fit import fitted
 from unwaver.tasks import Task, known
-from unwaver.types import Expect, Group, Item
+from unwaver.types import Expect, Group, Item, Message
 
 MOST_LABELS = 20  # more different gold answers than this are taken as free text
 
@@ -31,6 +33,7 @@ _ROLES = {
     "id": ("group", "id", "index"),
     "choices": ("choices", "labels"),
     "tag": ("tag",),
+    "system": SYSTEM,
 }
 _KNOWN_ROLES = ("original", "variant", *_ROLES)
 
@@ -286,9 +289,21 @@ def _pair_group(pair: _Pair, options: Options, labels: tuple[str, ...]) -> Group
         variant_gold = gold if expect == "same" else _other_label(pair, gold, choices, options.tasks)
     original = Item(f"{pair.id}/0", pair.task, "original", pair.original, choices, gold)
     variant = Item(f"{pair.id}/1", pair.task, "variant", pair.variant, choices, variant_gold)
+    if column := pair.columns.roles.get("system"):
+        system = system_of(row, column)
+        original, variant = (_after(system, item, pair, options) for item in (original, variant))
     tag = _own_text(row, pair.columns.roles, "tag")
     group = Group(pair.id, options.suite, pair.task, pair.kind, expect, (original, variant), tag=tag)
     return fitted(group, row.where, options.tasks)
+
+
+def _after(system: tuple[Message, ...], item: Item, pair: _Pair, options: Options) -> Item:
+    """The item as a conversation that begins with a system text, if the row has one."""
+    if pair.task in options.tasks or len(item.fields) > 1:
+        column = pair.columns.roles["system"]
+        hint = "rename the column; one text for all items: --system-file FILE"
+        raise pair.row.where.error(f'column "{column}": {pair.task} has a prompt of its own', hint)
+    return with_messages(item, (*system, Message("user", item.fields["text"])))
 
 
 def _pair_expect(kind: str, where: Where) -> Expect:

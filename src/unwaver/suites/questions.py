@@ -21,6 +21,7 @@ from unwaver.errors import DataError, UsageError, near
 from unwaver.files import Row, missing_column, shown, stem
 from unwaver.groups.from_lines import begins_with_group
 from unwaver.suites.common import read_label
+from unwaver.suites.conversations import MESSAGES, SYSTEM, Spoken
 from unwaver.suites.own_table import is_variant, plain_name, roles_of
 from unwaver.tables import read_table
 from unwaver.tasks import Task, plain_task, task_named
@@ -33,7 +34,7 @@ GOLD = (
     "gold", "label", "answer", "gold_label", "expected", "expected_answer", "expected_output", "reference",
     "reference_answer", "correct_answer", "ground_truth", "target", "ideal",
 )  # fmt: skip
-ROLES = (TASK, "original", "gold", "id")
+ROLES = (TASK, "original", "gold", "id", "system")
 WORDS = 3  # a column of texts has as many words in most of its cells
 ALIKE = 0.2  # share of words that a question and its rewording have in common, on average
 _NO_TEXT = re.compile(r"[\d\s.,:;/+%$€£°()-]*|https?://\S*|true|false|yes|no|null|none|n/?a", re.IGNORECASE)
@@ -55,33 +56,43 @@ def read_questions(
     *,
     columns: Mapping[str, str | Sequence[str]] | None = None,
     labels: Sequence[str] = (),
+    message: str | None = None,
     say: Callable[[str], None] = silent,
 ) -> Questions:
-    """The questions of a file, each once. With `labels` they are answered by one of these, else in free text."""
+    """The questions of a file, each once. With `labels` they are answered by one of these, else in free text. Rows
+    with messages, or with a system text beside the question, are conversations; variants change `message`."""
     task = plain_task("own", (TASK,), labels) if labels else task_named(TASK)
     rows = read_table(path, say=say)
     names = _names(rows)
     given = _given(columns or {}, names, path)
-    column = given.get(TASK) or question_column(rows, path)
+    column = given.get(TASK) or (MESSAGES if MESSAGES in names else question_column(rows, path))
     gold = given.get("gold") or _named(names, GOLD, column)
     id_column = given.get("id") or _named(names, ("id",), column)
-    items: dict[str, Item] = {}
+    system = given.get("system") or _named(names, SYSTEM, column)
+    spoken = Spoken(system, message) if system or MESSAGES in names else None
+    items: dict[object, Item] = {}
+    conversations: dict[str, Item] = {}
     ids, empty, again = Counter[str](), 0, 0
     for row in rows:
-        text = _text(row, column)
-        if not text or text in items:
+        asked = spoken.messages(row, column) if spoken else ()
+        text = spoken.changed(row, asked) if spoken and asked else _text(row, column)
+        if not text or (asked or text) in items:
             empty, again = empty + (not text), again + bool(text)
             continue
         name = _shown_id(row, id_column)
         ids[name] += 1
         id = name if ids[name] == 1 else f"{name}.{ids[name]}"
-        items[text] = Item(id, task.name, "original", {TASK: text}, task.labels, _gold(row, gold, task))
+        accepted = _gold(row, gold, task)
+        items[asked or text] = Item(id, task.name, "original", {TASK: text}, task.labels, accepted)
+        if spoken and asked:
+            conversations[id] = spoken.item(row, items[asked], asked)
     if not items:
         raise DataError(
             f'column "{column}" holds no text', hint="name the column: --column question=NAME", file=path
         )
-    notes = _notes(names, column, gold, id_column, empty, again)
-    return Questions(Source(stem(path), task, tuple(items.values())), tuple(notes))
+    used = (column, gold, id_column, *(spoken.columns if spoken else ()))
+    notes = [*_notes(names, used, empty, again), *(spoken.notes(labels) if spoken else ())]
+    return Questions(Source(stem(path), task, tuple(items.values()), conversations, message), tuple(notes))
 
 
 def holds_questions(path: Path, columns: Mapping[str, str | Sequence[str]]) -> bool:
@@ -90,6 +101,8 @@ def holds_questions(path: Path, columns: Mapping[str, str | Sequence[str]]) -> b
         return False
     rows = read_table(path)
     names = _names(rows)
+    if MESSAGES in names and "items" not in names:
+        return True
     if "items" in names or "variant" in columns or any(is_variant(name, "text") for name in names):
         return False
     free = [name for name in names if name and name not in roles_of(names).values()]
@@ -220,10 +233,9 @@ def _gold(row: Row, column: str | None, task: Task) -> tuple[str, ...]:
     return tuple(text for text in texts if text)
 
 
-def _notes(
-    names: Sequence[str], column: str, gold: str | None, id: str | None, empty: int, again: int
-) -> Iterable[str]:
-    left = [name for name in names if name not in (column, gold, id) and name]
+def _notes(names: Sequence[str], used: Sequence[str | None], empty: int, again: int) -> Iterable[str]:
+    column, gold, *_ = used
+    left = [name for name in names if name not in used and name]
     told = f'the questions are in the column "{column}"' + (f', the right answers in "{gold}"' if gold else "")
     yield told + (f"; not used: {', '.join(left)}" if left else "")
     if again:

@@ -21,6 +21,7 @@ from unwaver import registry
 from unwaver.bound import takes_value
 from unwaver.errors import UsageError, near
 from unwaver.groups import WRITER
+from unwaver.groups.conversations import with_fields
 from unwaver.models import find_model
 from unwaver.named_models import resolved, with_threshold
 from unwaver.tasks import open_task
@@ -209,7 +210,7 @@ def with_candidates(
             continue
         known.add(_plain(rewrite.text))
         fields = {**original.fields, field: rewrite.text}
-        variant = replace(original, id=f"{group.id}/{number}", role="variant", fields=fields)
+        variant = replace(with_fields(original, fields), id=f"{group.id}/{number}", role="variant")
         if any(refused_by(certifier, original.fields[field], rewrite.text) for certifier in certifiers):
             variant = replace(variant, certified=False)
         items.append(variant)

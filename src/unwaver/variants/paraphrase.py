@@ -83,7 +83,7 @@ def _groups(
         tags = {rewrite.tag for rewrite in texts}
         group = group_of(source, kind, item.id, [(item.fields, item.accepted)], tag=" ".join(sorted(tags - {""})))
         group = replace(group, keep=k, epsilon=epsilon)
-        group = with_candidates(group, texts, source.task.modified, certifiers, encoder)
+        group = with_candidates(group, texts, source.changed(group.items[0]), certifiers, encoder)
         if certifiers and k is None and kind != "fooling":
             # all count, but they are candidates: where none was rejected, nothing else would tell
             group = replace(group, keep=max(K, sum(item.role == "variant" for item in group.items)))

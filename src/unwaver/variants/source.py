@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from unwaver.errors import UsageError
 from unwaver.groups import expect_of
+from unwaver.groups.conversations import changed_message, with_fields
 from unwaver.tasks import Task
 from unwaver.text.refused import Refused as Refused
 from unwaver.types import Group, Item
@@ -22,6 +24,29 @@ class Source:
     suite: str
     task: Task
     items: tuple[Item, ...]
+    # rows that are conversations: builders read and change the text of one message of theirs, `message` (None: the
+    # last of the user), as the field `task.modified`
+    conversations: Mapping[str, Item] = field(default_factory=dict)
+    message: str | None = None
+
+    def whole(self, item: Item, row: str, kind: str) -> Item:
+        """An item that a builder has made of a row, with the rest of its conversation."""
+        known = {each.id for each in self.items} | self.conversations.keys()
+        name = row if row in known else row.rpartition(".")[0]
+        if name not in known:
+            hint = "kinds that change one text can: paraphrase, surface, negate, antonym"
+            raise UsageError(f"{kind} cannot be made of conversations", hint=hint)
+        if name not in self.conversations:
+            return item
+        asked = self.conversations[name]
+        texts = {**asked.fields, self.changed(asked): item.fields[self.task.modified]}
+        return replace(with_fields(asked, texts), id=item.id, role=item.role, accepted=item.accepted)
+
+    def changed(self, item: Item) -> str:
+        """The field that variants of an item change."""
+        if not item.messages:
+            return self.task.modified
+        return changed_message(item.messages, self.message) or self.task.modified
 
 
 class Rewrite(NamedTuple):
@@ -57,7 +82,8 @@ def group_of(
         else:
             role = "variant" if n else "original"
         choices = source.task.labels
-        items.append(Item(f"{id}/{n}", source.task.name, role, fields, choices, accepted, template=template))  # type: ignore[arg-type]
+        item = Item(f"{id}/{n}", source.task.name, role, fields, choices, accepted, template=template)  # type: ignore[arg-type]
+        items.append(source.whole(item, row, kind) if source.conversations else item)
     return Group(id, source.suite, source.task.name, kind, expect, tuple(items), tag=tag)
 
 

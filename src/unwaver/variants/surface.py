@@ -129,6 +129,9 @@ def surface_options(*, permutations: int = 2, seed: int = 0) -> Build:
     def build(source: Source) -> Iterator[Group | Refused]:
         kind = "surface_options"
         source.task.check_relation(kind)
+        if source.conversations:
+            hint = "conversations are sent as they are: write their options in other orders yourself, as groups"
+            raise UsageError("surface_options cannot change the options of a conversation", hint=hint)
         others = _other_marks(source.task)
         for item in source.items:
             if reason := label_refused(source.task, kind, item):
