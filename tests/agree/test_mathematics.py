@@ -27,7 +27,10 @@ def test_the_pairs_are_many_and_of_both_sorts() -> None:
     assert 0.4 < sum(same for *_, same in PAIRS) / len(PAIRS) < 0.6
 
 
-@pytest.mark.parametrize(("make", "least"), [(numeric, 0.65), (math, 0.95)], ids=["numeric", "math"])
+@pytest.mark.parametrize(
+    ("make", "least"),
+    [pytest.param(numeric, 0.65, id="numeric"), pytest.param(math, 0.95, id="math", marks=pytest.mark.slow)],
+)
 def test_same_is_never_said_where_it_is_not(make: object, least: float) -> None:
     if make is math:
         pytest.importorskip("math_verify")

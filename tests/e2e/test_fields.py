@@ -217,3 +217,45 @@ def test_a_schema_for_the_run_is_sent_and_checked(tmp_path: Path, unwaver: Any) 
     assert "expected a list of tools" in odd.stderr
     noted = unwaver("run", path, "--model", "fake/constant", "--response-format", schema, "--out", "n")
     assert "takes no response format" in noted.stderr + noted.stdout
+
+
+def test_a_model_may_compare_one_field(tmp_path: Path, unwaver: Any) -> None:
+    """It is asked about values that differ, and its reply decides the field and the whole; nothing is asked twice."""
+    (tmp_path / "said.py").write_text(
+        "import json\n"
+        'WHY = {"a": ["near", "close by"], "b": ["near", "far away"], "c": ["sun", "sun"]}\n'
+        "def answer(items):\n"
+        '    asked = [i["prompt"].strip() for i in items]\n'
+        '    return [json.dumps({"city": "Rome", "why": WHY[p[0]][int(p[1])]}) for p in asked]\n'
+        "def judge(items):\n"
+        '    with open("judged.txt", "a") as file:\n'
+        '        file.writelines("x\\n" for _ in items)\n'
+        '    return ["No" if "far away" in i["prompt"] else "Yes" for i in items]\n'
+    )
+    path = tmp_path / "q.jsonl"
+    path.write_text("".join(json.dumps({"items": [{"text": f"{g}{n}"} for n in (0, 1)]}) + "\n" for g in "abc"))
+    spec = (
+        "run",
+        path,
+        "--model",
+        "python/said:answer",
+        "--agree",
+        "json,why=judge=python/said:judge",
+        "--out",
+        "r",
+    )
+    for _ in range(2):
+        assert unwaver(*spec).returncode == 0
+        found = {metric: s["value"] for (_, metric), s in scores_in(tmp_path / "r").items()}
+        assert (found["tau"], found["tau_json.why"], found["tau_json.city"]) == (1 / 3, 1 / 3, 0)
+    assert (tmp_path / "judged.txt").read_text().count("x") == 4, "two pairs in both orders"
+    scored = json.loads(unwaver("score", "r", "--json").stdout)["scores"]
+    assert {s["metric"]: s["value"] for s in scored} == found
+
+
+def test_a_field_that_no_answer_has_is_said(tmp_path: Path, unwaver: Any) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps({"items": [{"text": "a"}, {"text": "b"}]}) + "\n")
+    with Server(lambda prompt: '{"price": 1}') as server:
+        done = unwaver("run", path, "--model", f"openai/m,base_url={server.url}", "--agree", "json,prize=0.01")
+    assert "json.prize: no answer has this field" in " ".join(done.stdout.split())

@@ -52,7 +52,7 @@ class Agreement:
     parts: Callable[[Sequence[str]], Sequence[Agreement]] | None = None  # of these answers, without a model
     asked: tuple[Agreement, ...] = ()  # parts that ask a model
     whole: Whole | None = None  # the values of pairs, with what models say of parts
-    unread: Callable[[str], bool] | None = None  # whether an answer cannot be read, and so agrees with nothing
+    unread: Callable[[str], bool] | None = None  # whether an answer cannot be read, or lacks the field
     part_of: str = ""  # the whole
     settled: Callable[[Pair], tuple[float | None] | None] | None = None  # the value, if no model has to tell
 

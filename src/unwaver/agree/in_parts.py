@@ -43,7 +43,9 @@ def compared_in_parts(
     for part in parts:
         comparison = Comparison(part, groups, frames)
         frames = comparison.frames_with(told[part.name])
-        summaries.append(comparison.summary(told[part.name], lost[part.name]))
+        assert part.unread is not None
+        found_in = {"unread": comparison.rows(part.unread), "answers": comparison.rows(lambda _: True)}
+        summaries.append(comparison.summary(told[part.name], lost[part.name]) | found_in)
     return list(frames), summaries
 
 

@@ -102,7 +102,7 @@ def _fields(structure: Structure, texts: Iterable[str]) -> list[str]:
     if structure.wanted:
         return list(structure.wanted)
     counts: Counter[str] = Counter(field for text in texts for field in structure.read(text) or ())
-    return [field for field, _ in counts.most_common(MOST)]
+    return [*(field for field, _ in counts.most_common(MOST)), *(f for f in structure.rules if f not in counts)]
 
 
 def _part(structure: Structure, field: str) -> Agreement:
@@ -115,7 +115,7 @@ def _part(structure: Structure, field: str) -> Agreement:
         return Agreement(
             name, other is None or other.symmetric, "low" if low else "high", same, bar,
             compare=lambda pairs: _values(structure, field, pairs), compares_identical=True,
-            part_of=structure.name,
+            part_of=structure.name, unread=lambda text: field not in (structure.read(text) or ()),
         )  # fmt: skip
     assert other.request is not None
     request = other.request
@@ -124,6 +124,7 @@ def _part(structure: Structure, field: str) -> Agreement:
         name=name,
         compares_identical=True,
         part_of=structure.name,
+        unread=lambda text: field not in (structure.read(text) or ()),
         request=lambda pair: request(_inside(structure, field, pair)),
         settled=lambda pair: structure.settled(field, pair),
     )

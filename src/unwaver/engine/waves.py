@@ -62,7 +62,7 @@ class Waves:
     def refuse(self, metric: str) -> None:
         for agreement in self._late:
             if _is_of(metric, agreement) or (agreement is self._leading and metric in _OF_LEADING):
-                others = [f"Cons_{a.name}" for a in self._agreements]
+                others = [f"Cons_{a.name}" for a in self._agreements if not a.part_of]
                 does = "weighs words over" if agreement.compare is None else "has fields that a model compares in"
                 why = f"{agreement.name} {does} all answers of the run, so it is known only at the end"
                 hint = f"possible here: {', '.join(others)}" if others else "omit idf=true, or run without --until"

@@ -59,11 +59,15 @@ def about_agreements(result: Result) -> list[str]:
             lines.append(
                 f"{name}: {lost:,} of {told['pairs']:,} pairs were not compared ({missing.in_words(told)})"
             )
+        if is_field(told["name"]):
+            if told["answers"] and told["unread"] == told["answers"]:
+                lines.append(f"{name}: no answer has this field")
+            continue
         if told.get("unread"):
             count = told["unread"]
             said = "answer is not JSON and agrees" if count == 1 else "answers are not JSON and agree"
             lines.append(f"{name}: {count:,} {said} with nothing")
-        if told["not_told"] and not is_field(told["name"]):
+        if told["not_told"]:
             lines.append(f"{name}: no value for {told['not_told']:,} of {told['answer_pairs']:,} pairs of answers")
         if told["name"] == "judge" and told["own_consistency"] is not None:
             low, high = told["own_interval"]
