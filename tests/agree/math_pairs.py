@@ -360,6 +360,46 @@ same | 1 GB | 1000 MB
 diff | 3 cups of 4 | 4
 diff | 4 out of 5 | 5
 diff | 1 in 5 | 5
+diff | A | a
+diff | 3x | 3X
+diff | \log 5 | \ln 5
+diff | [5] | 5
+diff | \{5\} | 5
+diff | (1,234) | 1234
+diff | (1,234) | (1234, 0)
+diff | increase of 3 | decrease of 3
+diff | profit of $5 | loss of $5
+diff | 3 a day | 3 a week
+diff | 3 points ahead | 3 points behind
+diff | May 2 | 2
+diff | room 101 | 101
+diff | 2^3^2 | 64
+diff | 1/2x | \frac{1}{2x + 1}
+diff | x_1 | x_2
+diff | \sin x^2 | \sin^2 x
+diff | 10^{-50} | 0
+diff | 0.9999999999999999999 | 1
+diff | (x-2)^2 = 0 | x(x-2) = 0
+diff | f(x) = x^2 | g(x) = x^2
+diff | 1, 2 | 1, 3
+diff | 1, 2 | \{1, 3\}
+diff | x > 1 | y > 1
+diff | x \ge 1 | (1, \infty)
+same | x > 1 | (1, \infty)
+same | (-\infty, 1) \cup (2, \infty) | (2, \infty) \cup (-\infty, 1)
+diff | (-\infty, 1) \cup (2, \infty) | (-\infty, 1)
+diff | \sqrt{2} + \sqrt{3} | \sqrt{5}
+same | \sqrt{2}\sqrt{3} | \sqrt{6}
+diff | (a+b)^3 | a^3 + b^3
+diff | 2x + 3y | 3x + 2y
+diff | 2 + 3i | 3 + 2i
+diff | 2 + 3i | 2 - 3i
+diff | \emptyset | 0
+same | 8^{1/3} | 2
+same | |x| | \sqrt{x^2}
+diff | 5 am | 5 pm
+diff | 5 GB | 5 MB
+diff | 60 mph | 60 km/h
 """
 
 

@@ -11,6 +11,7 @@ import contextlib
 import importlib.util
 import json
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -51,9 +52,41 @@ def _told(
     a, b = a if one is None else _written(one), b if other is None else _written(other)
     if a is None or b is None or (a.unit and a.unit.dimension) != (b.unit and b.unit.dimension):
         return None
-    if a.unit != b.unit:
+    if a.unit != b.unit or _only_case_differs(a.latex, b.latex):
         return None
-    return True if a.latex == b.latex else worker.equal(a.latex, b.latex)
+    if a.latex == b.latex:
+        return True
+    one_by_one, others = _listed(a.latex), _listed(b.latex)
+    if len(one_by_one) == len(others) == 1:
+        return worker.equal(a.latex, b.latex)
+    if len(one_by_one) != len(others):
+        return None
+    # a list without brackets is a set to some and a sequence to others: another order is left open
+    same = [worker.equal(x, y) for x, y in zip(one_by_one, others, strict=True)]
+    return True if all(same) else None
+
+
+def _only_case_differs(a: str, b: str) -> bool:
+    """Whether both have a variable, one of them as a capital: the parser takes x and X for one."""
+    one, other = (
+        set(re.findall(r"(?<![\\a-zA-Z])[a-zA-Z](?![a-zA-Z])", _NAMES.sub(" ", text))) for text in (a, b)
+    )
+    return bool({x.swapcase() for x in one} & other)
+
+
+_NAMES = re.compile(r"\\[a-zA-Z]+")
+
+
+def _listed(latex: str) -> list[str]:
+    """The members of a list without brackets: "1, 2" -> ["1", "2"]; "(1, 2)" -> ["(1, 2)"]."""
+    parts, depth = [""], 0
+    for mark in latex:
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(mark, 0)
+        if mark in ",;" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += mark
+    return [part.strip() for part in parts]
 
 
 def _written(amount: Amount) -> Expression:

@@ -83,7 +83,7 @@ def same_amount(one: Amount, other: Amount, tolerance: Tolerance = Tolerance()) 
         same = tolerance.covers(one.value, other.value)
         return None if same and unit is not None and unit.dimension not in CURRENCIES else same
     if one.unit.dimension != other.unit.dimension:
-        return False
+        return None if {one.unit.dimension, other.unit.dimension} == {"mass", "sterling"} else False  # pounds
     if one.unit == other.unit:
         return tolerance.covers(one.value, other.value)
     return tolerance.covers(one.value * one.unit.factor, other.value * other.unit.factor)
@@ -151,6 +151,8 @@ def _single(text: str) -> Amount | None:
     places = _places(text)
     if not places or len({place.amount[:3] for place in places}) > 1:
         return None
+    if any(_may_be_pair(text, place) for place in places):
+        return None
     if not all(_stands_alone(text, place) for place in places) or not _is_harmless(_rest(text, places)):
         return None
     amount = places[0].amount
@@ -198,6 +200,11 @@ def is_part(text: str, start: int, end: int) -> bool:
     return unit_after(text, end) is None and _VARIABLE.match(text, end) is not None
 
 
+def _may_be_pair(text: str, place: _Place) -> bool:
+    """ "(1,234)" may be the point (1, 234)."""
+    return "," in text[place.start : place.end] and text[: place.start].rstrip().endswith(("(", "[", "{"))
+
+
 def _rest(text: str, places: list[_Place]) -> str:
     parts, end = [], 0
     for place in places:
@@ -216,13 +223,23 @@ _CHANGES = re.compile(
     r"|sevenths?|eighths?|ninths?|tenths?|hundredths?|thousandths?|twice|double|triple|thrice|times|plus|minus|mod"
     r"|modulo|divided|multiplied|per|pi|infinit\w*|except|excluding|base|score|pairs?|couple|lakh|crore|mn|bn|mln|mio"
     r"|mrd|hundreds?|thousands?|millions?|billions?|trillions?|inclusive|exclusive|positive|negative|opposite|inverse"
-    r"|reciprocal|absolute|modulus|complement|wrong|incorrect|false|page|step|equation|question|chapter|section"
+    r"|reciprocal|absolute|modulus|complement|wrong|incorrect|false|page|step|equation|question|chapter|section|option"
+    r"|choice|room|line|row|part|figure|table|version|increas\w*|decreas\w*|gain\w*|loss\w*|los(?:es?|ing|t)|win\w*|won"
+    r"|profits?|deficit|debt|owes?|ahead|behind|down|before|after|early|late|ago|bce?|ad|january|february|march|april"
+    r"|may|june|july|august|september|october|november|december"
     r"|nicht|keine?|oder|pas|ou|non|ni|.*n['’]t",
     re.IGNORECASE,
 )
 
 
+_RATE = re.compile(
+    r"\b(?:an?|each|every)\s+(?:second|minute|hour|day|week|month|year|piece|person)\b", re.IGNORECASE
+)
+
+
 def _is_harmless(rest: str) -> bool:
+    if _RATE.search(rest):
+        return False
     words = _WORD.findall(rest)
     left = _WORD.sub("", rest)
     if any(mark not in _MARKS and unicodedata.category(mark) not in ("Zs", "Cf") for mark in left):

@@ -96,13 +96,19 @@ _WORDS = frozenset(
     ("is", "of", "or", "to", "in", "it", "no", "so", "an", "at", "we", "by", "as", "be", "if", "on", "do")
 )
 _MARKS = re.compile(r"[\w\s+\-/^(){}\[\].,;=<>|!'\\]*")
-_REFUSED = re.compile(r"\d_|\d{25}|\^\s*\{?\s*\(?-?\d{4}|\^\s*\{[^{}]*\^|\d{4}\s*!|!\s*!|\^\s*\{?[^{}\s]*!")
+# 1010_2; 2^3^2 and 1/2x, which people read in two ways; \log, whose base is not known; [5]; and what is large
+_REFUSED = re.compile(
+    r"\d_|\^\{[^{}]*\}\s*\^|/\s*\d+(?:\.\d+)?\s*[a-zA-Z\\(]|\\log(?!\s*_)|\[[^,\]]*\]$"
+    r"|\d{25}|\^\s*\{?\s*\(?-?\d{4}|\^\s*\{[^{}]*\^|\d{4}\s*!|!\s*!|\^\s*\{?[^{}\s]*!"
+)
 
 
 def _expression(text: str | None) -> Expression | None:
     if text is None or len(text) > LONGEST or ".." in text:  # 0.333... is not 0.333
         return None
     text, unit = _without_unit(text.strip())
+    if _THOUSANDS.search(text) and re.search(r"[(\[]|\\\{", text):  # (1,234) may be a point
+        return None
     text = _SPACING.sub(" ", _THOUSANDS.sub(_joined, text)).strip().rstrip(".").strip()
     for pattern, form in _PLAIN:
         text = pattern.sub(form, text)
