@@ -89,6 +89,16 @@ def test_the_18k_part_of_snli(data: Path) -> None:
     assert found["cues"][0]["word"] == "nobody"
 
 
+@pytest.mark.parametrize("file", ["train", "{data}/snli/snli_train_part_18k_cat.tsv.gz"])
+def test_the_18k_part_of_snli_needs_no_columns(file: str, data: Path) -> None:
+    """The layout of a published file is known, by its split and by its path."""
+    given = (file.format(data=data), "--task", "snli", "--data-dir", data, "--words", "no,not,n't", "--json")
+    found = json.loads(invoke(*given))
+    assert (found["rows"], found["rows_with_word"]) == (18_000, 297)
+    share = next(each for each in found["labels"] if each["label"] == "contradiction")
+    assert round(100 * share["share"], 1) == 70.0
+
+
 def test_a_file_with_a_header_and_a_file_of_words(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("premise,hypothesis,label\np,it is not,contradiction\nnot p,it is,entailment\n")

@@ -30,6 +30,25 @@ def nli(premises: list[int]) -> Labelled:
     return Labelled(SNLI, tuple(item(n, p) for n, p in enumerate(premises)), "made")
 
 
+def test_published_parts_without_a_header(data: Path) -> None:
+    """By the README of the data: 1 neutral, 2 contradiction, 3 entailment; labels of AG News are names."""
+    found = labelled(SNLI, "train", files(data))
+    assert len(found.items) == 18_000
+    first = found.items[0]
+    assert first.fields["hypothesis"] == "The man is gazing over the water thinking about his life."
+    assert first.accepted == ("neutral",)
+    news = labelled(built_in()["ag_news"], "train", files(data))
+    assert {item.accepted for item in news.items} == {(label,) for label in built_in()["ag_news"].labels}
+    assert all(item.fields["text"] for item in news.items)
+
+
+def test_a_part_without_a_header_that_is_cut_says_where(tmp_path: Path) -> None:
+    path = tmp_path / "snli_train_part_18k_cat.tsv"
+    path.write_text("1\t1\tA man sleeps.\tHe rests.\n2\t2\tA man\n")
+    with pytest.raises(DataError, match=r"cat\.tsv:2: found 3 cells, expected 4"):
+        labelled(SNLI, str(path), files(tmp_path))
+
+
 @given(st.lists(st.integers(0, 40), min_size=60, max_size=120))
 def test_no_premise_is_on_both_sides(premises: list[int]) -> None:
     premises = [*range(5), *premises]

@@ -20,6 +20,7 @@ from unwaver.suites.from_table import read_source
 from unwaver.suites.library import Library
 from unwaver.tasks import Task
 from unwaver.train.paws import OTHER_SETS, read_paws
+from unwaver.train.without_header import layout_of, read_without_header
 from unwaver.types import Item
 
 HELD_OUT = 0.1
@@ -104,6 +105,8 @@ def _read(
         return _reasoning(task, path)
     if task.name == "paws" and not columns:
         return read_paws(task, path)
+    if (layout := layout_of(task, path)) is not None and not columns:
+        return read_without_header(task, path, layout)
     if task.name in calm.CASES and not columns and not own:
         return calm.read_pairs(task, path)
     return list(read_source(path, task, columns=columns).items)
