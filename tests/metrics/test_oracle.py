@@ -118,3 +118,44 @@ def test_rates_at_k_rest_on_items_with_k_variants(seed: int) -> None:
         sizes.append(score.counted)
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > sizes[-1] > 0
+
+
+def passed(groups: list[dict[str, Any]], theta: float = 1.0) -> tuple[float | None, int]:
+    """The share of items of which a share θ of the variants keeps the answer; one that cannot be read keeps none."""
+    values = []
+    for g in groups:
+        if g["variants"]:
+            kept = [v is not None and v == g["said"][0] for v in g["variants"]]
+            values.append(float(sum(kept) >= theta * len(kept)))
+    return mean(values), len(values)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_order_of_the_input(seed: int) -> None:
+    groups = drawn(seed, 1, 1)
+    score, (value, counted) = scored(groups, "reverse", "variant").find("C_R"), passed(groups)
+    assert (score.value, score.counted) == (pytest.approx(value), counted)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_signs_of_the_input(seed: int) -> None:
+    groups = drawn(seed, 1, 10)
+    found = scored(groups, "signal", "variant")
+    score, (value, counted) = found.find("C_S"), passed(groups)
+    assert (score.value, score.counted) == (pytest.approx(value), counted)
+    for theta in (0.9, 0.8, 0.7):
+        assert found.find(f"C_S@{theta}").value == pytest.approx(passed(groups, theta)[0])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_buckets(seed: int) -> None:
+    """P_C is the mean of θ² + (1 − θ)² over buckets with two wordings or more, θ the share that is right."""
+    groups = drawn(seed, 1, 6)
+    shares = [mean([float(v in g["gold"]) for v in g["variants"]]) for g in groups if len(g["variants"]) > 1]
+    rows = [
+        {"group": str(n), "kind": "bucket", "role": "variant", "label": said, "gold": g["gold"]}
+        for n, g in enumerate(groups)
+        for said in g["variants"]
+    ]
+    score = unwaver.score({name: [row[name] for row in rows] for name in rows[0]}).find("P_C")
+    assert (score.value, score.counted) == (pytest.approx(mean([p**2 + (1 - p) ** 2 for p in shares])), len(shares))
