@@ -121,7 +121,7 @@ def test_rates_at_k_rest_on_items_with_k_variants(seed: int) -> None:
 
 
 def passed(groups: list[dict[str, Any]], theta: float = 1.0) -> tuple[float | None, int]:
-    """The share of items of which a share θ of the variants keeps the answer; one that cannot be read keeps none."""
+    """The share of items whose answer stays in a share θ of the variants; one that cannot be read has changed."""
     values = []
     for g in groups:
         if g["variants"]:
@@ -158,4 +158,7 @@ def test_buckets(seed: int) -> None:
         for said in g["variants"]
     ]
     score = unwaver.score({name: [row[name] for row in rows] for name in rows[0]}).find("P_C")
-    assert (score.value, score.counted) == (pytest.approx(mean([p**2 + (1 - p) ** 2 for p in shares])), len(shares))
+    assert (score.value, score.counted) == (
+        pytest.approx(mean([p**2 + (1 - p) ** 2 for p in shares])),
+        len(shares),
+    )

@@ -1,7 +1,7 @@
 """Published training parts without a line of names: which column is what, and what their codes mean.
 
-    snli/snli_train_part_18k_cat.tsv     label, label, premise, hypothesis; 1 neutral, 2 contradiction, 3 entailment
-    ag_news/agnews_train_part_alps_dev   text, label
+snli/snli_train_part_18k_cat.tsv     label, label, premise, hypothesis; 1 neutral, 2 contradiction, 3 entailment
+ag_news/agnews_train_part_alps_dev   text, label
 """
 
 from __future__ import annotations
