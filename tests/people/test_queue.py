@@ -232,6 +232,40 @@ def test_cards_of_a_group_stand_far_apart(groups: int, database: Database) -> No
     assert gap == (groups if groups < 2 * BATCH else BATCH) - 1
 
 
+@pytest.mark.parametrize("sizes", [(7, 6, 6), (4, 2, 2), (3, 3, 2, 1), (5, 1), (2, 2), (9, 3, 3), (1, 1, 4, 4, 2)])
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_of_several_sizes_stand_as_far_apart_as_can_be(
+    sizes: tuple[int, ...], seed: int, database: Database
+) -> None:
+    """No order of these cards has a larger smallest gap: all orders of small ones are tried."""
+    database.add_cards(Card(f"{u}.{n}", f"u{u}", {}, n) for u, size in enumerate(sizes) for n in range(size))
+    (one,) = people(database, 1)
+    done = work(database, job(kind="answer", raters=1, seed=seed), one)
+    assert sorted(done) == sorted(f"{u}.{n}" for u, size in enumerate(sizes) for n in range(size))
+    found = smallest_gap(database.replies(), {c.id: c.unit for c in database.cards()})
+    assert found == best_gap(sizes)
+
+
+def best_gap(sizes: tuple[int, ...]) -> int:
+    """By trying: the largest gap with which the cards can be laid out."""
+
+    def fits(left: tuple[int, ...], last: tuple[int, ...]) -> bool:
+        if not any(left):
+            return True
+        tried = set()
+        for unit, count in enumerate(left):
+            if count and unit not in last[-gap:] and (count, unit in last) not in tried:
+                tried.add((count, unit in last))
+                if fits((*left[:unit], count - 1, *left[unit + 1 :]), (*last, unit)[-max(gap, 1) :]):
+                    return True
+        return False
+
+    gap = 1
+    while fits(sizes, ()):
+        gap += 1
+    return gap - 1
+
+
 def test_whoever_gets_a_group_gets_all_its_cards(database: Database) -> None:
     cards(database, 10, places=2)
     seen = [set(work(database, job(kind="answer", raters=2), rater)) for rater in people(database, 4)]

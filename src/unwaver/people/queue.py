@@ -4,8 +4,8 @@
   their own texts.
 - Units that somebody has begun come first, so that judgements overlap early; among equals the order is drawn for
   each person from the seed.
-- A person takes one unit at a time. With `answer`, it is a batch of groups: one card of each, in an order that is
-  drawn, then another of each. The cards of a group stand as far apart as the batch allows.
+- A person takes one unit at a time. With `answer`, it is a batch of groups, in an order that is drawn; the cards of
+  a group stand as far apart as the batch allows.
 - Who skips a card is not one of its people: somebody else gets it.
 - What is not answered within the time is free again; each save gives all that a person holds new time. A late
   reply is still kept where nobody else has the unit.
@@ -18,6 +18,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -37,7 +38,8 @@ _HELD = f"""
         SELECT 1 FROM replies WHERE replies.card = cards.id AND replies.rater = :rater
     ) AS done
     FROM claims JOIN cards ON cards.unit = claims.unit JOIN units ON units.id = claims.unit AND NOT withdrawn
-    WHERE claims.rater = :rater AND claims.until < {DONE}
+    WHERE claims.rater = :rater
+    AND claims.batch IN (SELECT batch FROM claims WHERE rater = :rater AND until < {DONE})
 """
 
 
@@ -156,19 +158,36 @@ def drawn(seed: int, rater: int, unit: str) -> bytes:
 
 def _waiting(db: sqlite3.Connection, job: Job, rater: int) -> list[sqlite3.Row]:
     """The cards that this person has taken and not answered, in their order: one with a known answer first."""
-    units: dict[str, list[sqlite3.Row]] = {}
-    for row in db.execute(_HELD, {"rater": rater}):
-        units.setdefault(row["unit"], []).append(row)
-    found: list[tuple[tuple[bool, int, int, bytes], sqlite3.Row]] = []
-    for unit, rows in units.items():
-        turn = drawn(job.seed, rater, unit)
-        rows.sort(key=lambda row: drawn(job.seed, rater, f"place {row['id']}"))
-        found += [
-            ((row["known"] is None, row["batch"], place, turn), row)
-            for place, row in enumerate(rows)
-            if not row["done"]
-        ]
-    return [row for _, row in sorted(found, key=lambda each: each[0])]
+    batches: dict[int, dict[str, list[sqlite3.Row]]] = {}
+    for row in db.execute(_HELD, {"rater": rater}):  # with those that are done, so that the order stays as it is
+        batches.setdefault(row["batch"], {}).setdefault(row["unit"], []).append(row)
+    found: list[sqlite3.Row] = []
+    for _, units in sorted(batches.items()):
+        names = sorted(units, key=lambda unit: drawn(job.seed, rater, unit))
+        rows = [sorted(units[u], key=lambda row: drawn(job.seed, rater, f"place {row['id']}")) for u in names]
+        turns = [iter(of_unit) for of_unit in rows]
+        found += [next(turns[n]) for n in spread(tuple(map(len, rows)))]
+    return sorted((row for row in found if not row["done"]), key=lambda row: row["known"] is None)
+
+
+@lru_cache(maxsize=1000)
+def spread(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """An order of cards in which two of one group are as far apart as can be: (2, 1, 1) -> (0, 1, 2, 0).
+
+    With m cards in the largest of the groups, and t groups of that size, the distance d fits if m − 1 stretches
+    of it and the last card of each of the t groups are no more than all cards. The group with the most cards left
+    comes first, of those that were not seen within d cards."""
+    largest = max(sizes, default=0)
+    apart = (sum(sizes) - sizes.count(largest)) // (largest - 1) if largest > 1 else 0
+    left, free_at, found = list(sizes), [0] * len(sizes), []
+    for now in range(sum(sizes)):
+        waiting = [n for n, count in enumerate(left) if count]
+        ready = [n for n in waiting if free_at[n] <= now] or waiting
+        chosen = min(ready, key=lambda n: (-left[n], n))
+        left[chosen] -= 1
+        free_at[chosen] = now + apart
+        found.append(chosen)
+    return tuple(found)
 
 
 def _holds(db: sqlite3.Connection, unit: str, rater: int) -> bool:
