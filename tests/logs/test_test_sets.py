@@ -128,9 +128,16 @@ def test_the_analyses_take_one_test_set_per_model(files: Any) -> None:
         model: {s.metric: s.value for s in unwaver.score(human, test=test)}
         for model, (human, test) in files.items()
     }
-    chosen = ("--accuracy", "A_corrected", "--consistency", "P_C_corrected", "--json")
-    points = json.loads(ran(analyse, "pareto", small, large, *tests, *chosen).stdout)["points"]
+    chosen = ("--accuracy", "A_corrected", "--consistency", "P_C_corrected")
+    points = json.loads(ran(analyse, "pareto", small, large, *tests, *chosen, "--json").stdout)["points"]
     assert {p["model"]: p["consistency"] for p in points} == {m: v["P_C_corrected"] for m, v in expected.items()}
+    # test sets correct nothing else: with them, corrected values are what is meant
+    assert json.loads(ran(analyse, "pareto", small, large, *tests, "--json").stdout)["points"] == points
+    found = ran(analyse, "series", f"0.1={small}", f"1={large}", *tests, "--json")
+    (step, _) = json.loads(found.stdout)["steps"]
+    assert step["values"].keys() == {"A_corrected", "P_C_corrected"}
+    partly = ran(analyse, "pareto", small, large, "--test", small_test)
+    assert "large has no A_corrected" in " ".join(partly.stderr.split())
     found = ran(analyse, "series", f"0.1={small}", f"1={large}", *tests, "--metric", "A_corrected", "--json")
     steps = json.loads(found.stdout)["steps"]
     assert [s["values"]["A_corrected"][0] for s in steps] == [v["A_corrected"] for v in expected.values()]

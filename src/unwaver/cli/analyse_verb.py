@@ -16,7 +16,7 @@ from unwaver.cli.analysed import check_measured, check_once, emit, leading, step
 from unwaver.cli.options import FORCE, JSON, PATH, SEED, TEST
 from unwaver.cli.sections import option, section, verb, verbs
 from unwaver.errors import DataError, UsageError
-from unwaver.text.shown import percent
+from unwaver.text.shown import percent, safe
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from unwaver.types import Score
 
 
+_ACCURACY, _CONSISTENCY = (
+    "[default: A_bucket; with --test A_corrected]",
+    "[default: P_C; with --test P_C_corrected]",
+)
 _PLOT = option(
     "--plot", type=PATH, metavar="FILE", help="Also draw accuracy against consistency: FILE.svg, .png or .pdf."
 )
@@ -57,15 +61,15 @@ for _each in (cues_command, distance_command, entailment_command, sizes_command)
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @section(
     "What to analyse",
-    option("--accuracy", default="A_bucket", show_default=True, metavar="METRIC", help="Metric for accuracy."),
-    option("--consistency", default="P_C", show_default=True, metavar="METRIC", help="Metric for consistency."),
+    option("--accuracy", metavar="METRIC", help=f"Metric for accuracy. {_ACCURACY}"),
+    option("--consistency", metavar="METRIC", help=f"Metric for consistency. {_CONSISTENCY}"),
     TEST,
 )
 @section("Output", _PLOT, FORCE, JSON)
 def pareto_command(
     paths: tuple[Path, ...],
-    accuracy: str,
-    consistency: str,
+    accuracy: str | None,
+    consistency: str | None,
     test: tuple[str, ...],
     plot: Path | None,
     force: bool,
@@ -79,8 +83,9 @@ def pareto_command(
     from unwaver.metrics.pareto import pareto
 
     _check_plot(plot, force)
-    found = _all_scores(paths, test)
-    points = pareto(_told_apart(dict(zip(map(str, paths), found, strict=True))), accuracy, consistency)
+    accuracy, consistency = _corrected(accuracy, "A_bucket", test), _corrected(consistency, "P_C", test)
+    found = _told_apart(dict(zip(map(str, paths), _all_scores(paths, test), strict=True)))
+    points = pareto(found, accuracy, consistency)
     if not points:
         raise UsageError(f"no model has both {accuracy} and {consistency}", hint="unwaver score PATH --json")
     header = ("relation", "model", accuracy, consistency, "least", "PVAP", "front")
@@ -90,10 +95,20 @@ def pareto_command(
         for p in points
     ]  # fmt: skip
     emit({"points": [asdict(p) for p in points]}, header, rows, as_json)
+    for model in sorted({s.model for s in found} - {p.model for p in points}):
+        lacks = next(
+            m for m in (accuracy, consistency) if not any((s.model, s.metric) == (model, m) for s in found)
+        )
+        click.echo(f"{safe(model)} has no {lacks} and is left out", err=True)
     if plot is not None:
         from unwaver.reports.analysis_figures import pareto_figure
 
         _draw(pareto_figure(points, accuracy, consistency), plot, as_json)
+
+
+def _corrected(name: str | None, plain: str, test: Sequence[str]) -> str:
+    """The metric that was named; else the plain one, or with test sets the corrected one: they change no other."""
+    return name or ({"A_bucket": "A_corrected", "P_C": "P_C_corrected"}[plain] if test else plain)
 
 
 @verb("series", within=command, examples=("unwaver analyse series 0.1=runs/a 1=runs/b",))
@@ -104,10 +119,8 @@ def pareto_command(
         "--metric",
         "metrics",
         multiple=True,
-        default=("A_bucket", "P_C", "PVAP"),
-        show_default=True,
         metavar="NAME",
-        help="Metric to show. Repeatable.",
+        help="Metric to show. Repeatable. [default: A_bucket, P_C, PVAP; with --test A_corrected, P_C_corrected]",
     ),
     TEST,
 )
@@ -127,6 +140,7 @@ def series_command(
     from unwaver.analysis.series import series
 
     _check_plot(plot, force)
+    metrics = metrics or (("A_corrected", "P_C_corrected") if test else ("A_bucket", "P_C", "PVAP"))
     sizes, texts, paths = zip(*map(step_of, steps), strict=True)
     written = dict(zip(sizes, texts, strict=True))
     models: dict[float, list[Score]] = {}
@@ -227,8 +241,8 @@ def split_command(
 @section(
     "What to analyse",
     TEST,
-    option("--accuracy", default="A_bucket", show_default=True, metavar="METRIC", help="--plot: the accuracy."),
-    option("--consistency", default="P_C", show_default=True, metavar="METRIC", help="--plot: the consistency."),
+    option("--accuracy", metavar="METRIC", help=f"--plot: the accuracy. {_ACCURACY}"),
+    option("--consistency", metavar="METRIC", help=f"--plot: the consistency. {_CONSISTENCY}"),
     SEED,
 )
 @section("Output", _PLOT, FORCE, JSON)
@@ -236,8 +250,8 @@ def compare_command(
     first: Path,
     second: Path,
     test: tuple[str, ...],
-    accuracy: str,
-    consistency: str,
+    accuracy: str | None,
+    consistency: str | None,
     seed: int,
     plot: Path | None,
     force: bool,
@@ -270,7 +284,8 @@ def compare_command(
         from unwaver.reports.analysis_figures import compare_figure
 
         names = stem(first) or str(first), stem(second) or str(second)
-        _draw(compare_figure(found, names, accuracy, consistency), plot, as_json)
+        axes = _corrected(accuracy, "A_bucket", test), _corrected(consistency, "P_C", test)
+        _draw(compare_figure(found, names, *axes), plot, as_json)
 
 
 # --- choosing examples --------------------------------------------------------------------------------------
