@@ -95,10 +95,9 @@ def pareto_command(
         for p in points
     ]  # fmt: skip
     emit({"points": [asdict(p) for p in points]}, header, rows, as_json)
+    measured = {(s.model, s.metric) for s in found if s.value is not None}
     for model in sorted({s.model for s in found} - {p.model for p in points}):
-        lacks = next(
-            m for m in (accuracy, consistency) if not any((s.model, s.metric) == (model, m) for s in found)
-        )
+        lacks = accuracy if (model, accuracy) not in measured else consistency
         click.echo(f"{safe(model)} has no {lacks} and is left out", err=True)
     if plot is not None:
         from unwaver.reports.analysis_figures import pareto_figure

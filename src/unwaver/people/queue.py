@@ -4,8 +4,8 @@
   their own texts.
 - Units that somebody has begun come first, so that judgements overlap early; among equals the order is drawn for
   each person from the seed.
-- A person takes one unit at a time. With `answer`, it is a batch of groups, in an order that is drawn; the cards of
-  a group stand as far apart as the batch allows.
+- A person takes one unit at a time. With `answer`, it is a batch of groups, in an order that is drawn; the cards
+  of a group stand as far apart as the batch allows.
 - Who skips a card is not one of its people: somebody else gets it.
 - What is not answered within the time is free again; each save gives all that a person holds new time. A late
   reply is still kept where nobody else has the unit.
