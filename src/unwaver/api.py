@@ -86,6 +86,8 @@ class RunOptions(BuildOptions, total=False):
     corrected: bool
     source: str | None
     min_score: float | None
+    core_seed: int | None
+    tables: str | Sequence[str]
     shots_from: str | Sequence[str]
     kind: str | None
     labels: str | Sequence[str]

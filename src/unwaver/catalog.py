@@ -16,6 +16,7 @@ SUITES: Section = {
         "unwaver.suites.core.suite:core",
         "18 relations on facts, texts and verdicts, for any chat model; shipped with unwaver",
     ),
+    "core-mini": ("unwaver.suites.core.suite:mini", "a small part of core with every kind, for a first look"),
     "paranlu": (
         "unwaver.suites.paranlu:suite",
         "1,000 reasoning problems with 7,782 paraphrases (Srikanth et al. 2024)",
@@ -71,7 +72,7 @@ MODELS: Section = {
     "human": ("unwaver.models.human:open_model", "people who answered a job: their majority, or one: rater=r1"),
     "python": ("unwaver.models.python:open_model", "module:function of your own"),
     "bow": ("unwaver.models.bow:open_model", "a bag of words that unwaver bow or train --base ngrams has trained"),
-    "fake": ("unwaver.models.fake:open_model", "constant, random or keyword: for tests and first steps"),
+    "fake": ("unwaver.models.fake:open_model", "constant, random, keyword or oracle: for tests and first steps"),
     "demo": ("unwaver.models.demo:demo", "smollm2: a small, weak language model that the demo runs"),
     "embedding": (
         "unwaver.models.embedding:open_model",
@@ -119,8 +120,14 @@ VARIANTS: Section = {
     "surface_contraction": ("unwaver.variants.surface:surface_contraction", "do not, don't (English)"),
     "surface_number": ("unwaver.variants.surface:surface_number", "7, seven (English)"),
     "surface_spelling": ("unwaver.variants.surface:surface_spelling", "colour, color (English)"),
-    "surface_options": (
-        "unwaver.variants.surface:surface_options",
+    "distractor": ("unwaver.variants.around:distractor", "a true sentence about something else, before or after"),
+    "doubt": (
+        "unwaver.variants.around:doubt",
+        "a second turn that doubts the model's own answer, which must stay",
+    ),
+    "politeness": ("unwaver.variants.around:politeness", "polite words before or after the text"),
+    "options": (
+        "unwaver.variants.surface:options",
         "the options in another order, or with other letters",
     ),
 }
@@ -222,6 +229,7 @@ ABOUT_ONLY: dict[str, tuple[str, ...]] = {
     "pairwise": ("free text",),
     "wording": ("repeats",),
     "kept_format": ("format",),
+    "profile": (),
 }
 METRICS: Section = {
     "violation": ("unwaver.metrics.violation:metrics", "tau, tau_…: share of groups that break their relation"),
@@ -263,6 +271,7 @@ METRICS: Section = {
         "entropy_…, max_prob_… of consistent and inconsistent answers",
     ),
     "base_split": ("unwaver.metrics.base_split:metrics", "macro_f1 of a whole base split"),
+    "profile": ("unwaver.metrics.profile:metrics", "held: share of groups that hold, by family (core)"),
 }
 
 # logs of other tools, in the order in which they are tried: anything may be a table

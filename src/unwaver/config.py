@@ -56,6 +56,8 @@ class Config:
     bank: str | None = None
     signs: tuple[str, ...] = ()  # of CALM's kind signal
     min_score: float | None = None  # of paraphrases in truthfulqa
+    core_seed: int | None = None  # of the facts and wordings in core
+    tables: tuple[str, ...] = ()  # of facts, added to core
     shots_from: tuple[str, ...] = ()
     task: str | None = None
     kind: str | None = None
@@ -157,6 +159,7 @@ class Config:
 
 _LATER = (
     "source", "bank", "signs", "min_score", "shots_from", "tools", "response_format", "message", "system_file",
+    "core_seed", "tables",
 )  # fmt: skip
 _NUMBERS = (
     "limit", "sample", "shots", "k", "tries", "pilot", "theta", "epsilon", "alpha", "replicates", "additive_cap",

@@ -108,6 +108,7 @@ class Request:
     limit: int | None = None  # the most tokens of the answer, in place of the model's own limit
     schema: str = ""  # JSON schema of the answer, where a service has structured output
     temperature: float | None = None  # in place of the model's own
+    accepted: tuple[str, ...] = ()  # the right answers, only for a model that reads them: fake/oracle
     beams: int = 0  # the answer is the text at place `replicate` among the most likely of this many beams
     messages: tuple[Message, ...] = ()  # a conversation; `prompt` has the same as plain text
     tools: str = ""
@@ -264,3 +265,5 @@ class Suite:
     notes: Callable[[str, str], list[str]]
     tasks: Mapping[str, Any] = field(default_factory=dict)
     base: Callable[[str, str], tuple[str, Iterator[Item]]] | None = None  # the split that a set was made from
+    version: str = ""  # of what it asks, with a hash: runs of two versions are not compared
+    balanced: bool = False  # --sample draws evenly over the tags of groups

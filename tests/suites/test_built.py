@@ -507,9 +507,9 @@ def test_a_builder_of_a_family_that_does_not_fit_leaves_the_others_alone(tmp_pat
     made = built.suite(table, task=str(task), variants=("surface",))
     assert "surface_case" in made.cases["ask"]
     notes = " ".join(made.notes("ask", made.cases["ask"][0]))
-    assert "surface_options: 0 groups of 0 items; refused: 1 × options need 2 to 26 labels" in notes
+    assert "options: 0 groups of 0 items; refused: 1 × options need 2 to 26 labels" in notes
     with pytest.raises(UsageError, match="options need"):
-        built.suite(table, task=str(task), variants=("surface_options",))
+        built.suite(table, task=str(task), variants=("options",))
 
 
 def test_a_limit_takes_groups_of_every_builder():

@@ -11,14 +11,14 @@ from unwaver.errors import DataError
 from unwaver.suites.core.book import Book
 from unwaver.suites.core.quality import problems
 from unwaver.suites.core.sizes import every_group
-from unwaver.suites.core.suite import core, tables
+from unwaver.suites.core.suite import all_tables, core
 from unwaver.suites.core.table import read_table
 from unwaver.suites.core.wording import fill, with_article
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_relation_holds_on_the_right_answers(seed: int) -> None:
-    assert list(problems(list(every_group(Book("core", tables(), seed))))) == []
+    assert list(problems(list(every_group(Book("core", all_tables(), seed))))) == []
 
 
 def test_a_table_with_a_fault_is_refused_with_the_place(tmp_path: Path) -> None:

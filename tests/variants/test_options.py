@@ -16,7 +16,7 @@ from unwaver.tasks.forms import options_form
 from unwaver.tasks.templates import with_template
 from unwaver.types import Group, Item
 from unwaver.variants.source import Source
-from unwaver.variants.surface import surface_options
+from unwaver.variants.surface import options as options_of
 
 SNLI = built_in()["snli"]
 
@@ -30,7 +30,7 @@ def source(task, *rows):
 
 
 def built(task, *rows, **options) -> list[Group]:
-    return [made for made in surface_options(**options)(source(task, *rows)) if isinstance(made, Group)]
+    return [made for made in options_of(**options)(source(task, *rows)) if isinstance(made, Group)]
 
 
 NAP = ("A cat sleeps.", "An animal rests.", "entailment")
@@ -118,9 +118,9 @@ def test_marks_that_are_answers_are_not_used():
 
 def test_labels_must_be_few_and_permutations_some():
     with pytest.raises(UsageError, match="options need 2 to 26 labels, free has 0"):
-        list(surface_options()(Source("mine", plain_task("free", ["text"], []), ())))
+        list(options_of()(Source("mine", plain_task("free", ["text"], []), ())))
     with pytest.raises(UsageError, match="permutations=0"):
-        surface_options(permutations=0)
+        options_of(permutations=0)
 
 
 def test_a_template_of_the_users_keeps_the_marks():
@@ -158,7 +158,7 @@ def test_groups_survive_writing_and_reading(written):
     path, task, groups = written
     assert [group_from_json(row.cells, row.where) for row in read_rows(path)] == groups
     suite = own.suite(path)
-    read = list(suite.groups(task.name, "surface_options"))
+    read = list(suite.groups(task.name, "options"))
     assert [g.items for g in read] == [g.items for g in groups]
     if task.name == "pets":
         assert suite.tasks["pets"].labels == SNLI.labels

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unwaver.groups.conversations import plain_text
+from unwaver.tasks import is_open
 from unwaver.types import Item, Model, Request
 
 
 def request(item: Item, model: Model, words: Sequence[str]) -> Request:
     """The messages as they are, without a template and without solved examples."""
     text = plain_text(item.messages)
+    writes = is_open(item) and "prompt" in model.reads
     return Request(
         task=item.task,
         segments=(text,) if "segments" in model.reads else (),
         prompt=text if "prompt" in model.reads else "",
-        choices=item.choices,
-        words=tuple(words),
+        choices=() if writes else item.choices,
+        words=() if writes else tuple(words),
         item=item.id,
+        accepted=item.accepted if "accepted" in model.reads else (),
         messages=item.messages,
         tools=item.tools,
         response_format=item.response_format,

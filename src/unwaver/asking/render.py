@@ -51,6 +51,7 @@ class Renderer:
             choices=() if writes else item.choices,
             words=() if writes else _words(item, form),
             item=item.id,  # part of the key only where a model reads it
+            accepted=item.accepted if "accepted" in reads else (),
             template=f"{item.task}{'.' if item.template else ''}{item.template}@{form.version}",
             tools=item.tools,
             response_format=item.response_format,

@@ -64,6 +64,20 @@ WHAT_TO_ASK = section(
         metavar="X",
         help="TruthfulQA: minimum score of a paraphrase; 0 is the unfiltered set. [default: 0.8]",
     ),
+    option(
+        "--core-seed",
+        type=int,
+        metavar="N",
+        help="Core: other facts and wordings, drawn with this seed. [default: 0]",
+    ),
+    option(
+        "--table",
+        "tables",
+        multiple=True,
+        type=click.Path(),
+        metavar="FILE",
+        help="Core: a table of facts of your own (TOML), added to those of the suite. Repeatable.",
+    ),
     option("--corrected", is_flag=True, help="ParaNLU: also ask the full test set, and report corrected values."),
     option("--from", "from_file", type=PATH, metavar="FILE", help="Repeat the run described by a run.json."),
 )

@@ -46,6 +46,8 @@ _SUITES = {
     "antonyms": "it is for the variant antonym",
     "signs": _SIGNAL,
     "min_score": "it is for the suite truthfulqa",
+    "core_seed": "it is for the suites core and core-mini",
+    "tables": "it is for the suites core and core-mini",
     "data_dir": _PUBLISHED,
     "fetch": _PUBLISHED,
 }

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # options that may name files; a run replaces none of them
 _INPUTS = (
     "suites", "models", "model_args", "template", "task", "review", "antonyms", "writer", "judges", "encoder",
-    "agree", "scorers", "writer_prompt", "bank", "tools", "response_format",
+    "agree", "scorers", "writer_prompt", "bank", "tools", "response_format", "tables",
 )  # fmt: skip
 
 
@@ -260,6 +260,8 @@ def _suite_options(config: Config, console: Console) -> dict[str, Any]:
         "bank": config.bank,
         "signs": config.signs,
         "min_score": config.min_score,
+        "core_seed": config.core_seed,
+        "tables": config.tables or None,
     }
 
 

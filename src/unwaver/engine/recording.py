@@ -169,6 +169,7 @@ def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | No
         "words": {name: form.words for name, form in forms.items()},
         "prompts": {name: {"prompt": form.prompt, "words": form.words} for name, form in forms.items()},
         "hashes": {"groups.jsonl": groups_hash},
+        "suites": {suite.name: suite.version for suite in prepared.chosen.selection.suites if suite.version},
         "versions": versions(),
     }
 

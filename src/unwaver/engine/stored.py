@@ -133,6 +133,7 @@ class _Run(msgspec.Struct):
     certification: list[_Certified] = []
     until: _Until | None = None
     hashes: dict[str, str] = {}
+    suites: dict[str, str] = {}
     prompts: dict[str, _Prompt] = {}
     versions: dict[str, str] = {}
     asking: _Asking | None = None

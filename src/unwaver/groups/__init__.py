@@ -29,6 +29,7 @@ KINDS: Mapping[str, Expect] = {
     "again": "same",
     "language": "same",
     "padded": "same",
+    "politeness": "same",
     "inverse": "same",
     "contrast": "implied",
     "doubt": "implied",

@@ -13,12 +13,14 @@ from unwaver import registry
 from unwaver.answers.schema import BLOCK
 from unwaver.catalog import ABOUT_ONLY
 from unwaver.groups import BASE, SEEN_FLAG, SEEN_SUFFIX, SELF_CERTIFIED
+from unwaver.groups.families import PROFILED
 from unwaver.meaning import family_of
 from unwaver.metrics.block import Block, Metric, block_of
 from unwaver.stats import LEVEL, Estimate, Floats, estimate
 from unwaver.types import Score
 
 Unreadable = Literal["violate", "skip"]
+ONE_LABEL = "one_label"  # all answers of a block are one label: the flag of its scores
 
 
 def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed: int = 0) -> list[Score]:
@@ -31,6 +33,8 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
             flags: tuple[str, ...] = ("constant",)
         else:
             flags = ("identical",) if _identical_in_buckets(block) else ()
+            if block.suite in PROFILED and _has_one_label(block):
+                flags = (*flags, ONE_LABEL)
         if block.kind.endswith(SEEN_SUFFIX):
             flags = (*flags, SEEN_FLAG)
         if block.self_certified:
@@ -45,6 +49,10 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
         from unwaver.metrics.base_split import with_base
 
         scores = with_base(scores, blocks)
+    if any(block.suite in PROFILED for block in blocks):
+        from unwaver.metrics.profile import profile
+
+        scores += profile(blocks, seed)
     return scores
 
 
@@ -221,6 +229,13 @@ def _constant_predictors(blocks: Sequence[Block]) -> set[tuple[str, ...]]:
         readable = block.code >= 0
         always_right[key] = always_right.get(key, True) and bool((block.right[readable] == 1.0).all())
     return {key for key, labels in said.items() if len(labels) == 1 and not always_right[key]}
+
+
+def _has_one_label(block: Block) -> bool:
+    """Whether all answers of a block are one label, although another is right for some: the number follows from
+    this alone."""
+    readable = block.code >= 0
+    return len(np.unique(block.code[readable])) == 1 and not bool((block.right[readable] == 1.0).all())
 
 
 def _identical_in_buckets(block: Block) -> bool:

@@ -4,6 +4,7 @@
     fake/random     each answer drawn from a hash of the text and `seed`: the order of asking does not matter
     fake/keyword    `label` when one of `words` occurs in the text, else the first other choice; by default a
                     negation word and the negative label: "She is not here" -> contradiction
+    fake/oracle     the right answer wherever it is known, else the first choice: checks a file of groups
 
 Each gives a word and log-probabilities. `delay` is in seconds an answer, `fail` is the share of calls that fail.
 """
@@ -22,17 +23,19 @@ from unwaver.types import Answer, Batch, Request
 SURE = 0.9  # the probability that constant and keyword give to their answer
 NEGATIONS = ("not", "no", "never", "nobody", "nothing")
 NEGATIVE = ("contradiction", "not_entailment", "not_equivalent", "not_duplicate", "negative", "false")
-KINDS = ("constant", "random", "keyword")
+KINDS = ("constant", "random", "keyword", "oracle")
 
 
 class Fake:
     method = "fake"
-    reads = ("segments", "choices", "words")
+    reads: tuple[str, ...] = ("segments", "choices", "words")
 
     def __init__(self, kind: str, label: str | None, words: tuple[str, ...], seed: int, delay: float, fail: float):
         self.name = self.identity = f"fake/{kind}"
         self.settings: Mapping[str, object] = {"label": label, "words": words, "seed": seed, "fail": fail}
         self.deterministic = kind != "random"
+        if kind == "oracle":
+            self.reads = (*self.reads, "accepted")
         self._kind, self._label, self._seed, self._delay, self._fail = kind, label, seed, delay, fail
         self._word = re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
 
@@ -48,6 +51,8 @@ class Fake:
     def _answer(self, request: Request) -> Answer:
         if self._share("fail", request) < self._fail:
             return Answer(error="made to fail")
+        if not request.choices and request.accepted:
+            return Answer(text=request.accepted[0])
         if not request.choices:
             drawn = f"fake {int(4 * self._share('text', request)) + 1}" if self._kind == "random" else "fake"
             return Answer(text=self._label or drawn)
@@ -60,7 +65,9 @@ class Fake:
         count = len(request.choices)
         if self._kind == "random":
             return [-math.log(self._share(str(i), request)) for i in range(count)]
-        label = self._label or (request.choices[0] if self._kind == "constant" else _negative(request.choices))
+        if self._kind == "oracle" and request.accepted:
+            return [SURE if choice == request.accepted[0] else (1 - SURE) / count for choice in request.choices]
+        label = self._label or (request.choices[0] if self._kind != "keyword" else _negative(request.choices))
         if label not in request.choices:
             raise ModelError(f"{label} is not a label of {request.task}", hint=near(label, request.choices))
         text = re.sub("n['’]t", " not", " ".join(request.segments))

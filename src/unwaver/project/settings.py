@@ -28,7 +28,7 @@ FIELD_OF = {option_of(name).removeprefix("--").replace("-", "_"): name for name 
 OF_GROUPS = (
     "limit", "sample", "seed", "data_dir", "additive", "additive_cap", "signs", "source", "bank", "task", "kind",
     "labels", "columns", "variants", "writer", "writer_args", "writer_prompt", "judges", "k", "tries", "encoder",
-    "lang", "antonyms", "review", "epsilon", "min_score", "message",
+    "lang", "antonyms", "review", "epsilon", "min_score", "message", "core_seed", "tables",
 )  # fmt: skip
 OF_BOTH = (
     "yes", "device", "max_calls", "max_cost", "price_in", "price_out", "map", "data_dir", "seed", "engine",

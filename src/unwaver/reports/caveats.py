@@ -8,6 +8,7 @@ from unwaver.asking.failures import from_records, in_words
 from unwaver.groups import SELF_CERTIFIED
 from unwaver.meaning import leading_meaning, leading_of
 from unwaver.metrics import missing
+from unwaver.metrics.score import ONE_LABEL
 from unwaver.reports import reading, self_certified
 from unwaver.reports.remarks import notes, of_metrics
 from unwaver.result import Result
@@ -22,6 +23,7 @@ def all_remarks(result: Result) -> list[str]:
         *_about_constants(result),
         *of_metrics(result),
         *_about_variants(result),
+        *_about_one_label(leading),
         *_about_free_text(result),
         *_about_seen(result),
         *(self_certified.lines(result.scores) if any(SELF_CERTIFIED in s.flags for s in leading) else ()),
@@ -42,6 +44,19 @@ def _about_constants(result: Result) -> list[str]:
     return [
         f"{model} gives the same answer to every item of {', '.join(tasks)}: consistent, but without understanding"
         for model, tasks in constant.items()
+    ]
+
+
+def _about_one_label(leading: Sequence[Score]) -> list[str]:
+    """Where 0 or 100 % is the work of one label."""
+    found: dict[str, dict[str, None]] = {}
+    for s in leading:
+        if ONE_LABEL in s.flags and "constant" not in s.flags:
+            found.setdefault(s.model, {})[f"{s.task}/{s.kind}"] = None
+    return [
+        f"{model} gives one and the same answer to every item of {', '.join(kinds)}: 0.0 and 100.0 % there follow "
+        "from that alone"
+        for model, kinds in found.items()
     ]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from unwaver.metrics.score import ONE_LABEL
 from unwaver.reports.terminal import ARROW, MOST_LINES, count_title, percent, rows, tables
 from unwaver.reports.verdict import rates
 from unwaver.result import Result
@@ -41,21 +42,25 @@ def family_of(kind: str) -> str:
 
 
 def table_of_families(scores: Sequence[Score]) -> Lines:
-    """Header first; families in order of appearance."""
+    """Header first; families in order of appearance, those last whose numbers follow from one label."""
     found: dict[tuple[str, str], list[Score]] = {}
     for s in scores:
         if not s.task.startswith("average"):
             found.setdefault((family_of(s.kind), s.metric), []).append(s)
     wide = [c for c in COUNTS if any(isinstance(n := getattr(s, c), int) and n for s in scores)]
     header = ["family", "metric", "rel.", "mean %", "worst", "%", "95 % interval", "groups", "n/a"]
-    body = [
-        [*_line(*key, of), *(f"{sum(getattr(s, c) for s in of):,}" for c in wide)] for key, of in found.items()
-    ]
+    telling = sorted(found.items(), key=lambda each: all(_is_one_label(s) for s in each[1]))
+    body = [[*_line(*key, of), *(f"{sum(getattr(s, c) for s in of):,}" for c in wide)] for key, of in telling]
     for s in scores:
         if s.task.startswith("average") and not s.task.endswith(("_plain", "_published")):
             counts = (f"{getattr(s, c):,}" for c in wide)
             body.append([*_average(s), f"{s.counted:,}", f"{s.not_applicable:,}", *counts])
     return [header + [count_title(c) for c in wide], *body]
+
+
+def _is_one_label(s: Score) -> bool:
+    """A number that follows from one label given to everything, or no number."""
+    return s.value is None or ONE_LABEL in s.flags
 
 
 def _average(s: Score) -> list[str]:

@@ -22,6 +22,8 @@ TASKS = {
     "boolq": "BoolQ", "snli": "SNLI", "rte": "RTE", "mrpc": "MRPC", "wic": "WiC", "sst2": "SST-2",
     "ag_news": "AG News", "mnli": "MNLI", "qnli": "QNLI", "qqp": "QQP", "kornli": "KorNLI",
     "klue_nli": "KLUE-NLI", "klue_sts": "KLUE-STS", "own": "Your data",
+    "yes_no": "Yes/no questions", "choice": "Multiple choice", "open": "Open questions", "preference": "Judging",
+    "entailment": "Entailment", "sentiment": "Sentiment", "topic": "Topics",
 }  # fmt: skip
 
 KINDS = {
@@ -40,6 +42,19 @@ KINDS = {
     "paraphrastic": "reworded",
     "paraphrase": "reworded",
     "repeat": "asked again",
+    "inverse": "from the other side",
+    "inherited": "class and member",
+    "contrast": "small edit, other answer",
+    "options": "options in another order",
+    "format": "other layout",
+    "documents": "texts in another order",
+    "distractor": "irrelevant sentence",
+    "persona": "who asks",
+    "again": "later in a conversation",
+    "doubt": "doubted",
+    "language": "another language",
+    "padded": "padded answer",
+    "politeness": "polite words",
 }
 
 

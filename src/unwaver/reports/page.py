@@ -26,7 +26,7 @@ from unwaver.reports.markup import escaped as escaped
 from unwaver.reports.pictures import figures_of, inline_svg
 from unwaver.reports.remarks import remarks
 from unwaver.reports.source import Source
-from unwaver.reports.terminal import chance_of, chances, count_cell, count_title, percent
+from unwaver.reports.terminal import HELD, chance_of, chances, count_cell, count_title, percent
 from unwaver.reports.unreadable import unreadable_texts
 from unwaver.reports.verdict import about, rates
 from unwaver.result import Result
@@ -49,6 +49,7 @@ def page(sources: Sequence[Source], track: Track = untracked, above: Html | None
     title = "unwaver: " + cut(opening.title_of(sources))
     body = [
         opening.header(sources),
+        _profile(result),
         opening.verdict_section(found, models),
         opening.broken_section(sources, found),
         opening.todo_section(sources, found),
@@ -84,6 +85,15 @@ def page(sources: Sequence[Source], track: Track = untracked, above: Html | None
         Html("</body></html>\n"),
     ]
     return "".join(parts)
+
+
+def _profile(result: Result) -> Html:
+    held = [s for s in result.scores if s.metric == HELD]
+    if not held:
+        return Html("")
+    from unwaver.reports.profile import profile_section
+
+    return profile_section(held)
 
 
 def _groups(sources: Sequence[Source], track: Track) -> str:

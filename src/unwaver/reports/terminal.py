@@ -25,6 +25,7 @@ LEFT = (
     "word", "label", "family", "worst", "rule", "",
 )  # fmt: skip
 MOST_LINES = 18  # of a result, before they are shortened
+HELD = "held"  # the metric of a profile, which is a table of its own
 MOST_TITLES = 4  # of metrics beside the leading ones, in the legend
 _TITLES = {"cut_read": "cut, read", "base_accuracy": "base acc.", "base_f1": "base F1"}
 ARROW = {"low": " ↓", "high": " ↑", "": ""}
@@ -98,6 +99,9 @@ def print_result(result: Result, console: Console, *, full: bool = True) -> None
     ones, or a line for each family of relations."""
     from rich.text import Text
 
+    held = [s for s in result.scores if s.metric == HELD]
+    if held:
+        result = Result([s for s in result.scores if s.metric != HELD], result.run, result.folder)
     parts, short = [(title, rows(part)) for title, part in tables(result)], ""
     if not full and sum(len(lines) - 1 for _, lines in parts) > MOST_LINES:
         from unwaver.reports.families import shortened
@@ -109,6 +113,10 @@ def print_result(result: Result, console: Console, *, full: bool = True) -> None
             console.print(table, crop=False)
     for line in (*([short] if short else ()), *remarks(result)):
         console.print(Text(safe(line), style="yellow"))
+    if held:
+        from unwaver.reports.profile import print_profile
+
+        print_profile(held, console)
 
 
 def tables(result: Result) -> Iterator[tuple[str, Result]]:

@@ -146,5 +146,9 @@ def _some(case: Case, limit: int | None, sample: int | None, seed: int) -> list[
         return list(islice(groups, limit))
     everything = list(groups)
     # the pairs of both kinds of a task are the same: the seed does not depend on the kind
-    chosen = sorted(Random(f"{seed}/{case.task}").sample(range(len(everything)), min(sample, len(everything))))
-    return [everything[i] for i in chosen]
+    random, count = Random(f"{seed}/{case.task}"), min(sample, len(everything))
+    if not case.suite.balanced:
+        return [everything[i] for i in sorted(random.sample(range(len(everything)), count))]
+    drawn = random.sample(range(len(everything)), len(everything))
+    place = {i: sum(everything[j].tag == everything[i].tag for j in drawn[:n]) for n, i in enumerate(drawn)}
+    return [everything[i] for i in sorted(sorted(drawn, key=place.__getitem__)[:count])]

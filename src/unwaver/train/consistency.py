@@ -82,6 +82,6 @@ def checked(names: Sequence[str], form: str, share: float, options: Mapping[str,
         if name == "paraphrase" and is_model(options.get("writer")):
             hint = "let it write first (unwaver build), then --writer bank/FILE; or --writer rules"
             raise UsageError("a model cannot write while another is trained", hint=hint)
-        if name.startswith("surface_options"):
+        if name.startswith("options"):
             raise UsageError("options are for prompts of language models", hint="take another variant")
     return chosen

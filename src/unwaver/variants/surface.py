@@ -1,7 +1,7 @@
 """Changes that carry no meaning: case, marks, space, typing errors, contractions, numbers, spelling, options.
 
 Every builder makes one group of an item: the original and all variants of its kind that differ from it. The field
-that changes is the task's modified one; for `surface_options` none does.
+that changes is the task's modified one; for `options` none does.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ def surface_typo(*, seed: int = 0, lang: str = "en") -> Build:
         def change(item: Item, text: str) -> Iterable[Rewrite]:
             return typo_changes(text, is_word, Random(f"{seed}/{item.id}"), lang)
 
-        return _groups(source, "surface_typo", change, "no word in which an error would be harmless")
+        return text_groups(source, "surface_typo", change, "no word in which an error would be harmless")
 
     return build
 
 
 def _text_builder(kind: str, changes: Callable[[str], Iterable[Rewrite]], reason: str) -> Build:
-    return lambda source: _groups(source, kind, lambda _, text: changes(text), reason)
+    return lambda source: text_groups(source, kind, lambda _, text: changes(text), reason)
 
 
-def _groups(source: Source, kind: str, change: Change, reason: str) -> Iterator[Group | Refused]:
+def text_groups(source: Source, kind: str, change: Change, reason: str) -> Iterator[Group | Refused]:
     source.task.check_relation(kind)
     for item in source.items:
         made = _variants(source.task, kind, item, change) or Refused(reason)
@@ -116,7 +116,7 @@ def word_survives(task: Task, item: Item, text: str, field: str | None = None) -
 # --- options ------------------------------------------------------------------------------------------------
 
 
-def surface_options(*, permutations: int = 2, seed: int = 0) -> Build:
+def options(*, permutations: int = 2, seed: int = 0) -> Build:
     """The question with lettered options: the original has the labels in the task's order, the variants have them
     in other orders (`permutations` of them, drawn for each item), or a, b, c and 1, 2, 3 for letters.
 
@@ -124,10 +124,10 @@ def surface_options(*, permutations: int = 2, seed: int = 0) -> Build:
     compared as labels.
     """
     if permutations < 1:
-        raise UsageError(f"surface_options: permutations={permutations}", hint="give 1 or more")
+        raise UsageError(f"options: permutations={permutations}", hint="give 1 or more")
 
     def build(source: Source) -> Iterator[Group | Refused]:
-        kind = "surface_options"
+        kind = "options"
         source.task.check_relation(kind)
         if source.conversations:
             hint = "conversations are sent as they are: write their options in other orders yourself, as groups"
@@ -154,7 +154,7 @@ def _other_marks(task: Task) -> list[str]:
     if words & {mark.lower() for mark in capitals}:
         raise UsageError(
             f"the answers of {task.name} are letters already: {', '.join(task.labels)}",
-            hint="surface_options makes options of labels that are words",
+            hint="this variant makes options of labels that are words",
         )
     return [name for name, marks in OPTIONS.items() if name != "options" and not words & set(marks)]
 

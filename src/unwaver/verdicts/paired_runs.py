@@ -49,6 +49,7 @@ class Side:
     unreadable: Unreadable = "violate"
     failures: tuple[Reason, ...] = ()  # of this model, and of those who judged
     asked: Mapping[str, Any] = field(default_factory=dict)  # system prompt, templates and decoding, if known
+    suites: Mapping[str, str] = field(default_factory=dict)  # version and hash of those that have one
 
     @property
     def name(self) -> str:
@@ -126,6 +127,7 @@ def sides_of(answers: Any, unreadable: Unreadable | None = None, **options: Any)
         Side(
             *(name_of(answers), name, method, part, settings, groups, reading, _failures(reasons, name)),
             asked=(asked_how(found.run, name, method) if found.config is not None else {}) | compares,
+            suites=found.run.get("suites") or {},
         )
         for part in parts
         for name, method in [(str(part["model"][0]), str(part["method"][0]))]
@@ -192,6 +194,7 @@ def paired(
 ) -> tuple[list[Aligned], list[Aligned], list[str]]:
     """What both have, case by case, and what a reader must know; refused where it is not the same question.
     `agree_apart`: free answers may be compared by another agreement on each side."""
+    _check_versions(first, second)
     one, other = _by_case(first), _by_case(second)
     shared = _shared(first, second, one, other, common)
     remarks = _unequal(one, other, shared) if common else []
@@ -223,6 +226,17 @@ def paired(
             + "--allow-different compares them anyway and lists the differences",
         )
     return *aligned, remarks + [f"compared although they differ: {d}" for d in differences]
+
+
+def _check_versions(first: Side, second: Side) -> None:
+    """Two versions of a suite ask different questions under the same names."""
+    for name in first.suites.keys() & second.suites.keys():
+        if first.suites[name] != second.suites[name]:
+            raise UsageError(
+                f"{first.name} and {second.name} are of two versions of {name}: {first.suites[name]} and "
+                f"{second.suites[name]}",
+                hint=f"run {name} with both models again; --core-seed and --table must be the same",
+            )
 
 
 APART = (

@@ -6,12 +6,11 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import cached_property
 
 from unwaver.suites.core.wording import sentence
 from unwaver.types import Item, Role
 
-T = TypeVar("T")
 MARKS: Mapping[str, str] = {"letters": "ABCDEF", "small": "abcdef", "numbers": "123456"}
 CUES = {"en": "Answer:", "de": "Antwort:", "zh": "答案："}
 _HEADS = {"en": ("Question", "Task"), "de": ("Frage", "Aufgabe"), "zh": ("问题", "要求")}
@@ -41,21 +40,21 @@ class Asked:
     style: str = ""
     kept: tuple[str, ...] = field(default=(), compare=False)
 
-    @property
+    @cached_property
     def body(self) -> str:
         """All that is asked, without the instruction on how to answer."""
         if self.style:
             return _styled(self)
         lines = [f"{head}{_colon(self.lang)}{text}" if head else text for head, text in self.context]
-        lines += [*filter(None, [self.before]), sentence(self.question), *self.listed, *filter(None, [self.after])]
-        return "\n".join(lines)
+        lines += [sentence(self.question), *self.listed]
+        return "\n".join(filter(None, [self.before, *lines, self.after]))
 
     @property
     def listed(self) -> list[str]:
         marks = MARKS[self.template.rstrip("0123456789")] if self.options else ""
         return [f"{mark}. {option}" for mark, option in zip(marks, self.options, strict=False)]
 
-    @property
+    @cached_property
     def fields(self) -> dict[str, str]:
         cue = CUES[self.lang]
         end = f"\n{cue}" if self.style else f"\n{self.instruction}\n{cue}"
@@ -66,7 +65,7 @@ class Asked:
         """What a model reads."""
         return "".join(self.fields.values())
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The same for the same request, whatever group it is in."""
         said = json.dumps([self.task, self.template, self.text, self.choices], ensure_ascii=True)
@@ -124,7 +123,7 @@ class Source:
     first: int = 0
     has_case: bool = True
 
-    @property
+    @cached_property
     def original(self) -> Asked:
         return self.make("en", self.first)
 
@@ -134,11 +133,6 @@ class Source:
 
     def others(self, lang: str = "en") -> list[Asked]:
         return [self.make(lang, n) for n in range(self.counts[lang]) if lang != "en" or n != self.first]
-
-
-def draw(seed: object, xs: Iterable[T], name: Callable[[T], object] = repr) -> list[T]:
-    """In an order that depends on the seed and the names alone, on every machine and version of Python."""
-    return sorted(xs, key=lambda x: hashlib.sha256(f"{seed}\x1f{name(x)}".encode()).digest())
 
 
 def number(seed: object, below: int) -> int:

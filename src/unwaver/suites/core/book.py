@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from unwaver.suites.core.asked import Asked, Source, draw
+from unwaver.suites.core.asked import Asked, Source
 from unwaver.suites.core.facts import sources
 from unwaver.suites.core.table import Table
 from unwaver.types import Expect, Group, Item
+from unwaver.variants.around import draw
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,22 @@ class Book:
     seed: int = 0
     variants: int = 2  # of a group whose variants are drawn
     wordings: int = 4  # of a bucket, beside the original
+    most_of: Callable[[str, str, int], int] = lambda _task, _kind, _facts: (
+        1000
+    )  # sources of a table that are used, the first
     known: dict[str, list[Source]] = field(default_factory=dict, compare=False, repr=False)
 
     def sources(self, table: Table) -> list[Source]:
         """In drawn order, so that all kinds begin with the same facts and share their originals."""
         if table.name not in self.known:
             found = list(sources(table, self.seed))
-            self.known[table.name] = draw(f"{self.seed}/facts", found, lambda s: (s.table, s.fact, s.question))
+            drawn = draw(f"{self.seed}/facts", found, lambda s: (s.table, s.fact, s.question))
+            counts = Counter[str]()
+            self.known[table.name] = []
+            for source in drawn:
+                counts[source.task] += 1
+                if counts[source.task] <= self.most_of(source.task, "", len(table.rows)):
+                    self.known[table.name].append(source)
         return self.known[table.name]
 
     def every_source(self) -> Iterator[Source]:

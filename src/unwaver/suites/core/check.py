@@ -10,14 +10,14 @@ from unwaver.errors import UnwaverError
 from unwaver.suites.core.book import Book
 from unwaver.suites.core.quality import problems
 from unwaver.suites.core.sizes import every_group
-from unwaver.suites.core.suite import tables
+from unwaver.suites.core.suite import all_tables
 from unwaver.suites.core.table import read_table
 
 
 def main(files: list[str]) -> int:
     """Print what is wrong with the files, how many groups of each kind they give, and some items as they read."""
     try:
-        found = tuple(read_table(Path(file)) for file in files) or tables()
+        found = tuple(read_table(Path(file)) for file in files) or all_tables()
         groups = list(every_group(Book("core", found)))
     except UnwaverError as e:
         print(e, file=sys.stderr)

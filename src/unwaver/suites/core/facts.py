@@ -11,8 +11,9 @@ from functools import partial
 from typing import Any
 
 from unwaver.suites.core import instructions, wording
-from unwaver.suites.core.asked import Asked, Source, draw, number
+from unwaver.suites.core.asked import Asked, Source, number
 from unwaver.suites.core.table import LANGUAGES, Question, Row, Table, first, spellings
+from unwaver.variants.around import draw
 
 YES, NO = "yes", "no"
 OPTIONS = 4  # of a multiple-choice question
@@ -24,15 +25,19 @@ Cells = Mapping[str, Mapping[str, Any]]  # by language: what stands in the slots
 
 def answers(table: Table, question: Question) -> dict[str, tuple[str, ...]]:
     """Every possible answer of a question with its spellings in all languages: {"Vienna": ("Vienna", "Wien")}."""
+    if question.name in table.remembered:
+        known: dict[str, tuple[str, ...]] = table.remembered[question.name]
+        return known
     found: dict[str, dict[str, None]] = {}
     for row in table.rows:
         names = found.setdefault(first(row[question.answer]), {})
         for lang in LANGUAGES:
             cell = wording.localised(row, lang)[question.answer]
             names.update(dict.fromkeys(spellings(cell)))
-        for other in _listed(row, question.among):
+        for other in (*_listed(row, question.among), *_listed(row, question.wrong)):
             found.setdefault(first(other), {}).update(dict.fromkeys(spellings(other)))
-    return {name: tuple(names) for name, names in found.items()}
+    table.remembered[question.name] = {name: tuple(names) for name, names in found.items()}
+    return dict(table.remembered[question.name])
 
 
 def _listed(row: Row, column: str) -> Sequence[str]:
@@ -290,7 +295,9 @@ def sources(table: Table, seed: object) -> Iterator[Source]:
             if question.task:
                 yield labelled_source(table, question, row, seed)
                 continue
-            for make in makers.values() if question.open else ():
+            for task, make in makers.items() if question.open else ():
+                if question.choice_only and task == "open":
+                    continue
                 if made := make(table, question, row, seed):
                     yield made
             if question.statement:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from unwaver.suites.core import kinds_contrast, kinds_judging, kinds_logic, kinds_same
+from unwaver.suites.core import kinds_contrast, kinds_judging, kinds_logic, kinds_same, kinds_talk
 from unwaver.suites.core.book import Book
 from unwaver.types import Group
-
-FAMILIES = ("wording", "logic", "format", "conversation", "language", "judging")
 
 
 @dataclass(frozen=True)
@@ -38,19 +36,11 @@ KINDS = (
     Kind("format", "format", kinds_same.layout),
     Kind("documents", "format", kinds_same.documents),
     Kind("persona", "conversation", kinds_same.persona),
+    Kind("again", "conversation", kinds_talk.again),
+    Kind("doubt", "conversation", kinds_talk.doubt),
     Kind("language", "language", kinds_same.language),
     Kind("options", "judging", kinds_judging.swapped),
     Kind("padded", "judging", kinds_judging.padded),
     Kind("paraphrase", "judging", kinds_judging.rubric),
     Kind("transitive", "judging", kinds_judging.best_of_three),
 )
-
-
-def family_of(task: str, kind: str) -> str:
-    """family_of("open", "paraphrase") -> "wording"; everything about a judge is "judging"."""
-    if task == "preference":
-        return "judging"
-    return _BY_KIND.get(kind, "")
-
-
-_BY_KIND: Mapping[str, str] = {kind.name: kind.family for kind in reversed(KINDS) if kind.family != "judging"}

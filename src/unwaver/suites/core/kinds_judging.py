@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unwaver.suites.core import instructions
-from unwaver.suites.core.asked import Asked, draw, number
+from unwaver.suites.core.asked import Asked, number
 from unwaver.suites.core.book import Book, implied, made
 from unwaver.suites.core.table import PREFERENCE, Question, Row, Table, first
 from unwaver.types import Group
+from unwaver.variants.around import draw
 
 TIE = "tie"
 TEMPLATE = "pair"

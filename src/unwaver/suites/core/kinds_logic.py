@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from unwaver.suites.core import instructions, wording
-from unwaver.suites.core.asked import Asked, draw, number
+from unwaver.suites.core.asked import Asked, number
 from unwaver.suites.core.book import Book, implied, made
 from unwaver.suites.core.facts import (
     Claim,
@@ -21,6 +21,7 @@ from unwaver.suites.core.facts import (
 )
 from unwaver.suites.core.table import Question, Row, Table
 from unwaver.types import Group
+from unwaver.variants.around import draw
 
 MOST_PAIRS = 40  # of a table: more say little
 FRAME = 1  # "Statement: … Is this statement true?", which takes a negation and an inversion
@@ -140,7 +141,7 @@ def _chained(book: Book, kind: str) -> Iterator[Group]:
                 continue
             one, two, last = (table.named(name) for name in (*chain.premises, chain.conclusion))
             for n, row in enumerate(_rows(book, table)):
-                truth = n % 2 == 0
+                truth = n % 2 == 0 or chain.true_only
                 premise = claims(table, one, row, book.seed)[0]
                 rule, end = (_claim(table, question, row, truth, book.seed) for question in (two, last))
                 if rule and end and "" not in (row[one.answer], row[two.answer]):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from unwaver.suites.core.asked import STYLES, Asked, Source, draw, number
+from unwaver.suites.core.asked import STYLES, Source, number
 from unwaver.suites.core.book import Book, made, same
-from unwaver.suites.core.facts import open_source
+from unwaver.suites.core.facts import answers, open_source
 from unwaver.suites.core.surface import surface_variants
 from unwaver.suites.core.table import Row, Table, first
-from unwaver.suites.core.texts import beside
 from unwaver.types import Group
+from unwaver.variants.around import beside, draw
 
 _CLEAR = ("text", "passage", "story", "above", "these lines")  # "the text" says little where there are three
 
@@ -58,8 +58,8 @@ def distractor(book: Book) -> Iterator[Group]:
     """A true sentence about something else, before or after the question."""
     for source in book.every_source():
         original, seed = source.original, f"{book.seed}/distractor/{source.cluster}/{source.task}"
-        first_one, second = draw(seed, beside("distractors", source.table))[:2]
-        both = [replace(original, before=first_one["text"]["en"]), replace(original, after=second["text"]["en"])]
+        texts = [entry["text"]["en"] for entry in draw(seed, beside("distractors", source.table))]
+        both = [replace(original, before=texts[0]), replace(original, after=texts[-1])]
         yield same(book, "distractor", source, draw(seed, both, lambda a: a.text)[: book.variants])
 
 
@@ -74,9 +74,9 @@ def persona(book: Book) -> Iterator[Group]:
 def language(book: Book) -> Iterator[Group]:
     """The same question in another language, answered in that language: answers are compared as canonical ones."""
     for source in book.every_source():
-        others = [lang for lang in source.counts if lang != "en"]
+        seed = f"{book.seed}/language/{source.cluster}/{source.task}"
+        others = draw(seed, [lang for lang in source.counts if lang != "en"])[: book.variants]
         if others:
-            seed = f"{book.seed}/language/{source.cluster}/{source.task}"
             asked = [source.make(lang, number(f"{seed}/{lang}", source.counts[lang])) for lang in others]
             yield same(book, "language", source, asked)
 
@@ -91,7 +91,10 @@ def documents(book: Book) -> Iterator[Group]:
                 source = open_source(table, question, row, book.seed)
                 beside_it = _apart(table, question.answer, question.among, row, book.seed)
                 if len(beside_it) == 2:
-                    yield _documents(book, source, question.context[0], [row, *beside_it])
+                    texts = [first(r[question.context[0]]) for r in (row, *beside_it)]
+                    people = set().union(*(_people(r, question.answer, question.among) for r in (row, *beside_it)))
+                    choices = tuple(name for name in answers(table, question) if name in people)
+                    yield _documents(book, source, texts, choices)
 
 
 def _apart(table: Table, answer: str, among: str, row: Row, seed: object) -> list[Row]:
@@ -110,12 +113,11 @@ def _people(row: Row, answer: str, among: str) -> set[str]:
     return {first(name) for name in (row[answer], *row[among])}
 
 
-def _documents(book: Book, source: Source, column: str, rows: Sequence[Row]) -> Group:
+def _documents(book: Book, source: Source, texts: Sequence[str], choices: tuple[str, ...]) -> Group:
     clear = [n for n in range(source.counts["en"]) if not any(w in source.make("en", n).question for w in _CLEAR)]
-    plain = source.make("en", clear[0] if clear else 0)
-    texts = tuple(("Text", first(row[column])) for row in rows)
+    plain = replace(source.make("en", clear[0] if clear else 0), choices=choices)
     seed = f"{book.seed}/documents/{source.cluster}"
     orders = draw(seed, [(0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0), (0, 2, 1)])[: 1 + book.variants]
-    asked: list[Asked] = [replace(plain, context=tuple(texts[i] for i in order)) for order in orders]
+    asked = [replace(plain, context=tuple(("Text", texts[i]) for i in order)) for order in orders]
     items = [a.item("variant" if n else "original") for n, a in enumerate(asked)]
     return made(book, "documents", "same", (source.table, source.fact, source.task), items, source.question)

@@ -14,21 +14,25 @@ from unwaver.groups import group_to_json
 from unwaver.suites import check_case
 from unwaver.suites.core.book import Book
 from unwaver.suites.core.forms import tasks_of
-from unwaver.suites.core.sizes import balanced, capped, every_group
+from unwaver.suites.core.sizes import MINI_SHAPE, Shape, balanced, chosen, every_group
 from unwaver.suites.core.table import Table, read_table
-from unwaver.types import Group, Item, Suite
+from unwaver.types import Group, Suite
 
 VERSION = "1"  # raise it when a text, a table or the choice of groups changes
 CORE, MINI = "core", "core-mini"
-MOST = 6  # groups of a table, task and kind in core
 
 
-def core(*, core_seed: int = 0, table: Sequence[str] = ()) -> Suite:
-    """Every kind, about all tables. `table` adds files of your own."""
-    return _suite(CORE, core_seed, tuple(str(file) for file in table))
+def core(*, core_seed: int = 0, tables: Sequence[str] = ()) -> Suite:
+    """Every kind, about all tables. `tables` adds files of your own."""
+    return _suite(CORE, core_seed, tuple(str(file) for file in tables))
 
 
-def tables(own: Sequence[str] = ()) -> tuple[Table, ...]:
+def mini(*, core_seed: int = 0, tables: Sequence[str] = ()) -> Suite:
+    """A small part with every kind and family, for a first look."""
+    return _suite(MINI, core_seed, tuple(str(file) for file in tables))
+
+
+def all_tables(own: Sequence[str] = ()) -> tuple[Table, ...]:
     """The tables that ship with unwaver, and those of a user's files."""
     folder = resources.files("unwaver.suites.core").joinpath("tables")
     with resources.as_file(folder) as path:
@@ -43,9 +47,10 @@ def tables(own: Sequence[str] = ()) -> tuple[Table, ...]:
 
 @lru_cache(maxsize=4)
 def _made(name: str, seed: int, own: tuple[str, ...]) -> tuple[Book, Mapping[tuple[str, str], list[Group]]]:
-    book = Book(name, tables(own), seed)
+    shape = Shape() if name == CORE else MINI_SHAPE
+    book = Book(name, all_tables(own), seed, shape.variants, shape.wordings, shape.most_of)
     by_case: dict[tuple[str, str], list[Group]] = {}
-    for group in capped(every_group(book), MOST):
+    for group in chosen(every_group(book), shape, {t.name: len(t.rows) for t in book.tables}):
         by_case.setdefault((group.task, group.kind), []).append(group)
     return book, {case: balanced(groups) for case, groups in by_case.items()}
 
@@ -58,13 +63,20 @@ def _suite(name: str, seed: int, own: tuple[str, ...]) -> Suite:
         check_case(name, cases, task, kind)
         return iter(by_case[task, kind])
 
-    return Suite(name, cases, groups, lambda _: iter(()), lambda *_: [], tasks_of(book.tables))
+    made = [group for case in by_case.values() for group in case]
+    return Suite(
+        name,
+        cases,
+        groups,
+        lambda _: iter(()),
+        lambda *_: [],
+        tasks_of(book.tables),
+        version=f"{VERSION}:{digest(made)}",
+        balanced=True,
+    )
 
 
 def digest(groups: Sequence[Group]) -> str:
     """A hash of all that is asked."""
     said = json.dumps([group_to_json(group) for group in groups], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(said.encode()).hexdigest()[:16]
-
-
-__all__ = ["CORE", "MINI", "VERSION", "Item", "core", "digest", "tables"]

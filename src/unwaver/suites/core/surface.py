@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from unwaver.suites.core.asked import Asked, Source, draw, number
-from unwaver.suites.core.texts import beside
+from unwaver.suites.core.asked import Asked, Source, number
+from unwaver.variants.around import beside, draw
 
 SHORTEST = 6  # letters of a word that may get an error
 # words that would become another word, or that carry the question

@@ -34,7 +34,7 @@ _TEXTS = ("statement", "negation", "question", "inverse", "opposite", "hint")  #
 _LISTS = ("open", "ask", "words", "heads", "rubric")  # a list of texts by language
 _PLAIN = (
     "name", "task", "answer", "among", "wrong", "context", "converse", "contrast", "near", "pair", "labels",
-    "flipped", "flipped_answer", "joined", "symmetric", "triple", "choice", "chains_only",
+    "flipped", "flipped_answer", "joined", "symmetric", "triple", "choice", "choice_only", "chains_only",
 )  # fmt: skip
 
 
@@ -59,6 +59,7 @@ class Question:
     symmetric: tuple[str, ...] = ()
     triple: str = ""
     choice: bool = True
+    choice_only: bool = False  # several answers are right in one's own words: asked with options alone
     chains_only: bool = False  # asked as part of a chain and nowhere else
     statement: Sentence = field(default_factory=dict)
     negation: Sentence = field(default_factory=dict)
@@ -86,11 +87,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Chain:
-    """Two questions of a row that imply a third: all are yes, or the last two are no with a wrong answer."""
+    """Two questions of a row that imply a third: all are yes, or the last two are no with a wrong answer, the same
+    in both (not where `true_only` is set)."""
 
     kind: str
     premises: tuple[str, str]
     conclusion: str
+    true_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ class Table:
     questions: tuple[Question, ...]
     chains: tuple[Chain, ...] = ()
     case: bool = True  # whether capitals carry no meaning
+    remembered: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # what is worked out once
 
     @cached_property
     def by_fact(self) -> Mapping[str, Row]:
@@ -211,8 +215,9 @@ class _Reader:
         return question
 
     def _chain(self, entry: Mapping[str, Any]) -> Chain:
-        self._keys("a chain", entry, ("kind", "premises", "conclusion"))
-        return Chain(entry["kind"], tuple(entry["premises"]), entry["conclusion"])
+        self._keys("a chain", entry, ("kind", "premises", "conclusion", "true_only"))
+        true_only = bool(entry.get("true_only", False))
+        return Chain(entry["kind"], tuple(entry["premises"]), entry["conclusion"], true_only)
 
     def _check(self, table: Table) -> None:
         names = [q.name for q in table.questions]

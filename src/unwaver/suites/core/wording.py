@@ -52,6 +52,8 @@ def sentence(text: str) -> str:
 
 def localised(row: Mapping[str, Any], lang: str) -> Mapping[str, Any]:
     """The row with the cells of a language in place of the English ones: capital_de becomes capital."""
+    if lang == "en":
+        return row
     ending = f"_{lang}"
     own = {name.removesuffix(ending): cell for name, cell in row.items() if name.endswith(ending)}
     return {**row, **own}
