@@ -14,11 +14,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from unwaver.answers.given import complete
 from unwaver.reports.listed import listed
-from unwaver.reports.side_by_side import LONGEST, print_group
+from unwaver.reports.side_by_side import LONGEST, _parts, print_group
 from unwaver.types import Group, Item
 
 Call = Callable[..., tuple[int, str, str]]
@@ -240,3 +242,21 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, form: str) -> None:
     )
     assert done.stdout.splitlines()[-1] == "0"
     assert done.stderr == ""
+
+
+@given(*[st.lists(st.sampled_from("abcd"), max_size=12)] * 2)
+def test_words_that_differ(old: list[str], new: list[str]) -> None:
+    parts = _parts(old, new)
+    assert [word for words, _ in parts for word in words] == new
+    kept = [word for words, differs in parts if not differs for word in words]
+    rest = iter(old)
+    assert all(word in rest for word in kept)  # in their order
+    assert not parts or old != new or parts == [(new, False)]
+
+
+@pytest.mark.parametrize("long", [["a"] * 50_000, ["a", "b"] * 25_000, [str(n) for n in range(30_000)][::-1]])
+def test_long_texts_are_not_aligned(long: list[str]) -> None:
+    """The test ends at all: to align them takes minutes."""
+    other = [*sorted(long), "x"][::-1]
+    parts = _parts(other, long)
+    assert [word for words, _ in parts for word in words] == long

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unwaver.answers.unreadable import shortened
 from unwaver.text.shown import safe
 from unwaver.types import Group, Item
+
+MOST_WORDS, MOST_PAIRS = 4_000, 50_000  # of texts whose words are aligned
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,8 +109,7 @@ def _marked(before: str, after: str, plain: bool, longest: int | None) -> tuple[
     from rich.text import Text
 
     old, new = re.findall(r"\S+", safe(before)), re.findall(r"\S+", safe(after))
-    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    parts = [(new[start:end], operation != "equal") for operation, _, _, start, end in codes if end > start]
+    parts = _parts(old, new)
     was_cut = longest is not None and sum(len(word) + 1 for words, _ in parts for word in words) > longest
     if was_cut and longest is not None:
         parts = _around(parts, longest)
@@ -118,6 +120,36 @@ def _marked(before: str, after: str, plain: bool, longest: int | None) -> tuple[
         text.append(" ")
     text.rstrip()
     return text, was_cut
+
+
+def _parts(old: Sequence[str], new: Sequence[str]) -> list[tuple[list[str], bool]]:
+    """The words of `new` in order, and whether they differ: a b, a c -> [(["a"], False), (["c"], True)].
+
+    What both begin and end with is taken off first. If the rest is too long, or shares words too often, it differs
+    as a whole: to align thousands of equal words takes minutes."""
+    most = min(len(old), len(new))
+    first = next((n for n in range(most) if old[n] != new[n]), most)
+    last = next((n for n in range(most - first) if old[-1 - n] != new[-1 - n]), most - first)
+    before, after = old[first : len(old) - last], new[first : len(new) - last]
+    counts = Counter(before)
+    if len(before) + len(after) > MOST_WORDS or sum(counts[word] for word in after) > MOST_PAIRS:
+        middle = [(list(after), True)]
+    else:
+        codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+        middle = [(list(after[start:end]), kind != "equal") for kind, _, _, start, end in codes if end > start]
+    found = [(list(new[:first]), False), *middle, (list(new[len(new) - last :]), False)]
+    return _joined([(words, differs) for words, differs in found if words])
+
+
+def _joined(parts: Sequence[tuple[list[str], bool]]) -> list[tuple[list[str], bool]]:
+    """Neighbours of one kind as one."""
+    found: list[tuple[list[str], bool]] = []
+    for words, differs in parts:
+        if found and found[-1][1] == differs:
+            found[-1] = [*found[-1][0], *words], differs
+        else:
+            found.append((words, differs))
+    return found
 
 
 def _around(parts: Sequence[tuple[list[str], bool]], longest: int) -> list[tuple[list[str], bool]]:
