@@ -103,7 +103,7 @@ def test_work_that_is_done_soon_shows_nothing(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_html_is_escaped() -> None:
-    assert escaped('<a href="x">\x1b\u202e&') == "&lt;a href=&quot;x&quot;&gt;��&amp;"
+    assert escaped('<a href="x">\x1b\u202e\u061c&') == "&lt;a href=&quot;x&quot;&gt;���&amp;"
     page = table([["<i>", "n"], ["<b>", "1"]], left=("<i>",)) + notes(["<u>"] * 9)
     assert not re.search(r"<[ibu]>", page)
     assert "9 notes" in page

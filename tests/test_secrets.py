@@ -225,3 +225,9 @@ def test_rich_does_not_break_a_key_before_it_is_masked():
     out = io.StringIO()
     Console(file=out, width=12).print(safe(f"wrong key {KEY}"), markup=False)
     assert KEY[:4] not in out.getvalue()
+
+
+@pytest.mark.parametrize("text", ["x" * 70_000, "a." * 40_000, "x://" * 20_000, "a=" * 40_000, ",a" * 40_000])
+def test_long_texts_are_searched_once(text):
+    """The test ends at all: each letter was the beginning of a name as long as the text."""
+    secrets.learn_text(text)

@@ -17,6 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from _more_formats import becel_predictions, people, project, spreadsheet
+
 Files = Mapping[str, bytes]
 Command = tuple[str, ...]
 
@@ -986,6 +988,41 @@ def _models() -> list[Format]:
     ]
 
 
+def _more() -> list[Format]:
+    asked = ("--label", "yes", "--label", "no", *RUN)
+    becel = ("snli-semantic.json", "snli-transitive.json")
+    groups, source = "unwaver.groups/faq.jsonl", "unwaver.groups/faq.source.json"
+    checks: tuple[Command, ...] = (
+        ("check",),
+        ("check", "--json"),
+        ("check", "--accept"),
+        ("run", "q.csv", "--model", "@bot", *asked[:4], "-q", "--out", "other", "--no-report"),
+    )
+    jobs: tuple[Command, ...] = (
+        ("review", "job.toml"),
+        ("review", "job.toml", "--json"),
+        ("score", "job.toml"),
+        ("show", "job.toml"),
+        ("report", "job.toml", "--out", "r.html"),
+    )
+    return [
+        Format("xlsx", spreadsheet, ("q.xlsx",), (("run", "q.xlsx", *asked), ("run", "q.xlsx", *RUN))),
+        Format(
+            "becel predictions",
+            becel_predictions,
+            becel,
+            tuple(command for file in becel for command in _read_by(file)),
+        ),
+        Format(
+            "unwaver.toml and its lock",
+            project,
+            ("unwaver.toml", "unwaver.toml", "unwaver.lock.jsonl", groups, source),
+            checks,
+        ),
+        Format("job of people", people, ("job.toml", "job.toml", "job.sqlite", "groups.jsonl"), jobs),
+    ]
+
+
 def formats() -> dict[str, Format]:
-    made = [*_tables(), *_logs(), *_own(), *_settings(), *_sets(), *_folders(), *_models()]
+    made = [*_tables(), *_logs(), *_own(), *_settings(), *_sets(), *_folders(), *_models(), *_more()]
     return {format.name: format for format in made}

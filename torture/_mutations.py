@@ -373,6 +373,7 @@ _BY_NAME: dict[str, Callable[[bytes, Random], bytes]] = {
     ".toml": change_toml,
     ".sqlite": change_sqlite,
     ".npz": change_zip,
+    ".xlsx": change_zip,
     ".npy": change_npy,
     ".eval": change_zip,
     ".safetensors": change_safetensors,

@@ -92,7 +92,7 @@ def call(command: Command) -> Failure | None:
         return Failure(f"{type(error).__name__}: {error}"[:300], command, place_of(error))
     if code == 70:
         return Failure("exit 70", command, _place_again(command))
-    allowed = CODES | ({1} if command[0] == "gate" else set())
+    allowed = CODES | ({1} if command[0] in ("gate", "check") else set())
     if code not in allowed:
         return Failure(f"exit {code}: {text[-300:]}", command)
     if "Traceback (most recent call last)" in text or "panicked at" in text:

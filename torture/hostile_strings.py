@@ -41,7 +41,7 @@ FORMULA = re.compile(r"[\s\u200b\ufeff]*[=+\-@\t\r＝＋－＠]")
 NUMBER = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?")
 MARKUP = re.compile(r"(?<!\\)<(script|img|svg|iframe|a |style|link|object|embed|base|form|meta)", re.I)
 COMMANDS = re.compile(r"\\(input|include|immediate|write|def|catcode|openout|read)\b")
-LINKS = re.compile(r"\]\((https?:|//|javascript:)")
+LINKS = re.compile(r"(?<!\\)\]\((https?:|//|javascript:)")
 
 
 def groups(strings: list[str]) -> list[dict[str, Any]]:

@@ -54,9 +54,10 @@ _KEY = re.compile(
 )
 _BRIEF = {f"{first}{mark}" for first in ("sk", "pk", "rk", "ak") for mark in "-_"}
 _NO_WORD = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}|[A-Za-z0-9]{16,}")
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
+# names are bounded: in a long text without a sign, each letter would be looked at as often as there are letters
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>]+")
 _CREDENTIALS = re.compile(r"://[^/?#\s]*@(?!(?:[01]?\.\d+|[01])$)")  # but "http://host@0.5" ends in a threshold
-_PAIR = re.compile(r"""["']?([A-Za-z][\w.-]*)["']?\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|([^\s"',;&}]+))""")
+_PAIR = re.compile(r"""["']?([A-Za-z][\w.-]{0,100})["']?\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|([^\s"',;&}]+))""")
 _SCHEME = re.compile(r"(?i)(bearer|basic|token|apikey|key|digest)[\s:=]+(\S.*)")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 

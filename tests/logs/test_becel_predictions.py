@@ -65,7 +65,11 @@ def test_gold_gives_accuracy(tmp_path: Path) -> None:
         ({"original_preds": [], "paraphrase_preds": []}, "empty"),
         (
             {"original_preds": [{}], "paraphrase_preds": [1]},
-            '"original_preds.0": found {}, expected a text, a number or a list',
+            '"original_preds.0": found {}, expected a text or a number',
+        ),
+        (
+            {"original_preds": [1], "paraphrase_preds": [[1, 2]]},
+            r'"paraphrase_preds.0": found \[1, 2\], expected a text or a number',
         ),
         (
             {"original_preds": [1], "paraphrase_preds": [1], "symmetric_preds": [1]},

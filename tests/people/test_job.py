@@ -41,6 +41,7 @@ def test_each_template_is_a_job(kind: str, tmp_path: Path) -> None:
     [
         ("", "kind is missing, expected rate, write"),
         ('kind = "rat"\nfrom = "g.jsonl"', "did you mean rate"),
+        ('kind = ["rate"]\nfrom = "g.jsonl"', 'kind = ["rate"], expected rate, write'),
         ('kind = "rate"', "from is missing"),
         ('kind = "rate"\nfrom = "g.jsonl"\nratrs = 3', "did you mean raters"),
         ('kind = "rate"\nfrom = "g.jsonl"\nraters = 0', '"raters": found 0, expected a whole number of 1 or more'),

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import polars as pl
 
 from unwaver.answers.given import complete
@@ -36,7 +37,7 @@ _CHANGED = {
 }
 _NOT_ENTAILMENT = "3"
 Label = str | float | None
-Labels = list[Label | list[Label]]  # a list: the two premises of a conclusion
+Pair = Annotated[list[Label], msgspec.Meta(min_length=2, max_length=2)]  # the two premises of a conclusion
 
 
 def looks_like(path: Path) -> bool:
@@ -51,7 +52,7 @@ def read(path: Path, options: LogOptions) -> pl.DataFrame:
         dict[str, Any], read_json(path), Where(str(path), 1), "give one file per relation"
     )
     lists: dict[str, list[Any]] = {
-        name: of_log(Labels, part, Where(str(path), 1), "a label, or its number, for each row of the set", name)
+        name: of_log(_kind_of(name, part), part, Where(str(path), 1), "a label or its number for each row", name)
         for name, part in found.items()
         if name.endswith(("_preds", "labels"))
     }
@@ -83,6 +84,12 @@ def read(path: Path, options: LogOptions) -> pl.DataFrame:
     return complete(frame.with_columns(**{column: pl.lit(value) for column, value in told_by.items()}))
 
 
+def _kind_of(name: str, given: Any) -> Any:
+    """The type of a list: originals of conclusions may be pairs, all of them."""
+    pairs = name == "original_preds" and isinstance(given, list) and given and isinstance(given[0], list)
+    return list[Pair] if pairs else list[Label]
+
+
 def _originals(lists: Mapping[str, list[Any]], path: Path) -> list[list[Any]]:
     if "first_preds" in lists and "second_preds" in lists:
         return [lists["first_preds"], lists["second_preds"]]
@@ -90,7 +97,7 @@ def _originals(lists: Mapping[str, list[Any]], path: Path) -> list[list[Any]]:
     if found is None:
         hint = "original_preds, or first_preds and second_preds"
         raise DataError("the predictions on the originals are missing", hint=hint, file=path, line=1)
-    if found and all(isinstance(pair, list) and len(pair) == 2 for pair in found):
+    if found and isinstance(found[0], list):
         return [[pair[0] for pair in found], [pair[1] for pair in found]]
     return [found]
 

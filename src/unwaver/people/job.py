@@ -144,7 +144,7 @@ def read_job(path: Path) -> Job:
         raise DataError(what, file=path, hint=f"unwaver annotate {path.with_suffix('.toml')}")
     given = read_toml(path, "job", _EXAMPLE)
     kind, source = given.pop("kind", None), given.pop("from", None)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         what = f"kind = {shown(kind)}" if kind is not None else "kind is missing"
         raise DataError(f"{what}, expected {', '.join(KINDS)}", file=path, hint=near(str(kind), KINDS))
     if not is_text(source) or not source:
