@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,9 @@ from unwaver.agree import Agreement, Pair
 from unwaver.agree.comparison import parse_agreement, parse_agreements
 from unwaver.agree.json_answers import fields_of
 from unwaver.answers.calls import RAW, calls_in, written_calls
-from unwaver.answers.formats import formats_of, validator
+from unwaver.answers.formats import check, formats_of, validator
 from unwaver.answers.table import label_reader
-from unwaver.errors import DataError, UsageError
+from unwaver.errors import DataError, ModelError, UsageError
 from unwaver.types import Answer, Beside, Item
 
 
@@ -250,6 +251,40 @@ def test_a_call_is_an_answer_where_tools_are_offered(
     read = label_reader({("i", 0): answer}, {}, normalise=False)(item, 0)
     assert (read.label, read.status) == (label, status)
     assert formats_of([(item, answer)], [read.status]).to_list() == [kept]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "kept"),
+    [
+        ('<tool_call>\n{"name": "book", "arguments": {"n": 1}}\n</tool_call>', 'book({"n": 1})', 1.0),
+        (
+            '<tool_call>[{"name": "book", "arguments": {}}, {"name": "pay", "arguments": {}}]</tool_call>',
+            "book({})\npay({})",
+            0.0,
+        ),
+        ("<tool_call>book</tool_call>", "<tool_call>book</tool_call>", -1.0),
+        ("I cannot.", "I cannot.", -1.0),
+    ],
+)
+def test_a_local_model_writes_its_calls_into_the_text(text: str, label: str, kept: float) -> None:
+    item = Item("i", "own", "original", {"text": "x"}, tools=TOOLS)
+    read = label_reader({("i", 0): Answer(text=text)}, {}, normalise=False)(item, 0)
+    assert (read.label, read.status) == (label, "answered")
+    assert formats_of([(item, Answer(text=text))], ["answered"]).to_list() == [kept]
+
+
+def test_a_missing_library_is_said_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    validator.cache_clear()
+    item = Item(
+        "i",
+        "own",
+        "original",
+        {"text": "x"},
+        response_format='{"type": "json_schema", "json_schema": {"schema": {"title": "x"}}}',
+    )
+    with pytest.raises(ModelError, match="jsonschema is not installed"):
+        check([item])
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ def scores_in(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
     return {(s["model"], s["metric"]): s for s in found["scores"]}
 
 
+@pytest.mark.slow
 def test_forty_conversations_go_through_every_command(
     asked: tuple[Path, str], tmp_path: Path, unwaver: Any
 ) -> None:
@@ -155,6 +156,7 @@ def test_forty_conversations_go_through_every_command(
     assert {m: s["value"] for (_, m), s in first.items()} == {m: s["value"] for (_, m), s in second.items()}
 
 
+@pytest.mark.slow
 def test_calls_of_tools_are_answers_where_tools_are_offered(tmp_path: Path, unwaver: Any) -> None:
     """--tools offers them with every item; without it, a call is unreadable."""
 
@@ -198,6 +200,7 @@ def test_calls_of_tools_are_answers_where_tools_are_offered(tmp_path: Path, unwa
     assert "format_kept" not in without
 
 
+@pytest.mark.slow
 def test_a_schema_for_the_run_is_sent_and_checked(tmp_path: Path, unwaver: Any) -> None:
     path, schema = tmp_path / "q.jsonl", tmp_path / "schema.json"
     path.write_text(json.dumps({"items": [{"text": "plain"}, {"text": "fenced"}]}) + "\n")
@@ -219,6 +222,7 @@ def test_a_schema_for_the_run_is_sent_and_checked(tmp_path: Path, unwaver: Any) 
     assert "takes no response format" in noted.stderr + noted.stdout
 
 
+@pytest.mark.slow
 def test_a_model_may_compare_one_field(tmp_path: Path, unwaver: Any) -> None:
     """It is asked about values that differ, and its reply decides the field and the whole; nothing is asked twice."""
     (tmp_path / "said.py").write_text(

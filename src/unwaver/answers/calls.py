@@ -35,6 +35,21 @@ def written_calls(calls: str) -> str | None:
     return "\n".join(line for line in lines if line) if lines and all(lines) else None
 
 
+_TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
+
+
+def calls_said(answer: Answer) -> str | None:
+    """The calls of an answer as text: those that a service sends apart, or those that a model writes into its text
+    as its chat template has them, <tool_call>{"name": …}</tool_call>. None if it calls nothing."""
+    if answer.beside and answer.beside.tool_calls:
+        return written_calls(answer.beside.tool_calls)
+    text = answer.text or ""
+    if "<tool_call>" in text:
+        found = [written_calls(part) for part in _TAGGED.findall(text)]
+        return "\n".join(line for line in found if line) if found and all(found) else None
+    return text.strip() if calls_in(text) else None
+
+
 def with_calls(calls: object, text: object = None) -> Answer:
     """An answer that calls tools; ValueError if these are not calls."""
     written = json.dumps(json.loads(calls) if isinstance(calls, str) else calls)

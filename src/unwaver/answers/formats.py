@@ -11,13 +11,13 @@ tools were offered is neither (-1): whether a call was wanted can be told from t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
-from unwaver.answers.calls import RAW, calls_in, written_calls
+from unwaver.answers.calls import RAW, calls_in, calls_said
 from unwaver.answers.extract import DECODER
 from unwaver.answers.thoughts import without_thought
 from unwaver.errors import DataError, missing_extra
@@ -37,19 +37,23 @@ def formats_of(rows: Sequence[tuple[Item, Answer | None]], statuses: Sequence[st
     return pl.Series("format", values, dtype=pl.Float64)
 
 
+def check(items: Iterable[Item]) -> None:
+    """Raise before anything is asked if a schema is not one, or the library that checks them is missing."""
+    for tools, wanted in {(item.tools, item.response_format) for item in items}:
+        if tools:
+            _parameters(tools)
+        if wanted:
+            _wanted(wanted)
+
+
 def kept(item: Item, answer: Answer) -> float | None:
-    if item.tools and (calls := _calls(answer)):
+    if item.tools and (calls := calls_said(answer)):
         return float(_offered(item.tools, calls))
+    if item.tools and answer.beside and answer.beside.tool_calls:
+        return 0.0  # what cannot be read as calls
     if item.response_format and json.loads(item.response_format).get("type") != "text":
         return float(_fits(item.response_format, answer.text or ""))
     return TEXT if item.tools else None
-
-
-def _calls(answer: Answer) -> str:
-    """The calls as text; a file of answers may have them so."""
-    if answer.beside and answer.beside.tool_calls:
-        return written_calls(answer.beside.tool_calls) or answer.beside.tool_calls
-    return answer.text if answer.text and calls_in(answer.text) else ""
 
 
 def _offered(tools: str, calls: str) -> bool:

@@ -160,10 +160,10 @@ def label_reader(
         answer = answers.get((item.id, 0 if item.role == "judge" else replicate))
         known = words.get((item.task, item.template), ())
         label, probs = _read(item.choices, known, answer, normalise, extract)
-        if item.tools and not item.choices and answer is not None and answer.beside and answer.beside.tool_calls:
-            from unwaver.answers.calls import written_calls
+        if item.tools and not item.choices and answer is not None and answer.error is None:
+            from unwaver.answers.calls import calls_said
 
-            label = written_calls(answer.beside.tool_calls)
+            label = calls_said(answer) or label
         keep: CutMode = "exclude" if item.role == "judge" else cut
         status = reading_status(answer, label, item.choices, known, keep)
         return Reading(status) if status in NO_ANSWER else Reading(status, label, probs)

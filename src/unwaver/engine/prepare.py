@@ -183,6 +183,10 @@ def prepare_asking(config: Config, console: Console | None, models: Sequence[str
         check_certifiers(config.judges)
     speak, writer = console or Console(), _writer(config)
     chosen = choose(config, speak)
+    if any(item.tools or item.response_format for group in chosen.groups for item in group.items):
+        from unwaver.answers.formats import check
+
+        check(item for group in chosen.groups for item in group.items)
     certifiers = _certifiers(config, chosen)
     tested = open_models(config, models)
     renderer = Renderer(chosen.selection, config)
