@@ -44,6 +44,7 @@ class BatchServer:
         self.lock = threading.Lock()
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.http.daemon_threads = True
+        self.http.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients are killed
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}/v1"
         self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 

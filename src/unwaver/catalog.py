@@ -68,6 +68,10 @@ MODELS: Section = {
         "unwaver.models.openai:open_model",
         "a model on any OpenAI-compatible server: openai/NAME,base_url=…",
     ),
+    "inspect": (
+        "unwaver.models.through_inspect:open_model",
+        "a model of any provider that Inspect knows: inspect/anthropic/NAME, inspect/google/NAME …",
+    ),
     "predictions": ("unwaver.models.predictions:open_model", "a file of answers made elsewhere"),
     "human": ("unwaver.models.human:open_model", "people who answered a job: their majority, or one: rater=r1"),
     "python": ("unwaver.models.python:open_model", "module:function of your own"),

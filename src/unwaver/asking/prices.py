@@ -121,6 +121,8 @@ def _from(price: Any, start: int) -> float:
 
 def is_own_server(model: Model) -> bool | None:
     """Whether a server is on this machine or in this house; None if the model is on no server."""
+    if model.identity.startswith("inspect"):
+        return _OWN.match(model.identity.removeprefix("inspect:")) is not None
     served = _SERVED.fullmatch(model.identity)
     return None if served is None else _OWN.match(served["address"]) is not None
 
@@ -128,7 +130,7 @@ def is_own_server(model: Model) -> bool | None:
 def is_free(model: Model) -> bool:
     """A model on this machine; a function of one's own may ask a service."""
     room, _, provider = type(model).__module__.rpartition(".")
-    return room == "unwaver.models" and provider not in ("openai", "python")
+    return room == "unwaver.models" and provider not in ("openai", "through_inspect", "python")
 
 
 def needed(name: str = "", what: str = "a cost cap", price: Price | None = None) -> UsageError:
