@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -35,6 +36,7 @@ from unwaver.secrets import masked, masked_echo
 from unwaver.types import Answer
 
 VERSION = 1
+CACHE, LOG = 65_536, 8_192  # KiB, and pages of the log before they are moved: keys are random, pages are far apart
 CHUNK = 500  # bound variables in one query; SQLite's limit was once 999
 
 SCHEMA = """
@@ -73,6 +75,8 @@ class Store:
     def _prepare(self) -> None:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute(f"PRAGMA cache_size=-{CACHE}")
+        self._db.execute(f"PRAGMA wal_autocheckpoint={LOG}")
         if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
             with self.transaction():
                 for statement in SCHEMA.split(";\n"):
@@ -123,12 +127,13 @@ class Store:
 
     def put(self, batch: Sequence[tuple[str, Answer]]) -> None:
         """Commit what came back, all of it or nothing. A failed call never replaces an answer."""
-        good = [(key, *_to_row(a)) for key, a in batch if a.error is None]
+        good = sorted([(key, *_to_row(a)) for key, a in batch if a.error is None], key=itemgetter(0))
         failed = [(key, _storable(masked_echo(a.error))) for key, a in batch if a.error is not None]
 
         def write(db: Any) -> None:
             db.executemany("INSERT INTO answers VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING", good)
-            db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
+            if db.execute("SELECT 1 FROM failures LIMIT 1").fetchone():
+                db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
             db.executemany(FAILED, failed)
             if any(a.beside is not None for _, a in batch):
                 from unwaver.answers.beside_table import put
@@ -147,11 +152,16 @@ class Store:
             db.executemany("INSERT INTO asked VALUES (?,?,?,?)", rows)
 
     def linked(self) -> list[Asked]:
-        rows = self.rows("SELECT model, item, replicate, key FROM asked")
-        for row in rows:
-            if tuple(map(type, row)) != (int, str, int, str):
-                self._explain(TypeError(f"in asked: found {shown(row)}, expected numbers and texts"))
-        return rows
+        return list(self.each_linked())
+
+    def each_linked(self) -> Iterator[Asked]:
+        """The same one after the other: there may be millions."""
+        query = "SELECT model, item, replicate, key FROM asked"
+        with self._explained():
+            for row in _patiently(lambda: self._db.execute(query)):
+                if (*map(type, row),) != (int, str, int, str):
+                    self._explain(TypeError(f"in asked: found {shown(row)}, expected numbers and texts"))
+                yield row
 
     def has(self, table: str) -> bool:
         return bool(self.rows(f"SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{table}'"))
@@ -168,7 +178,7 @@ class Store:
         self._db.close()
 
     def select(self, query: str, keys: Iterable[str]) -> list[Any]:
-        keys = list(keys)
+        keys = sorted(keys)  # neighbours are on one page
         rows: list[Any] = []
         with self._explained():
             for start in range(0, len(keys), CHUNK):
@@ -243,8 +253,7 @@ def _read_only(path: Path) -> str:
 
 def _to_row(a: Answer) -> tuple[object, ...]:
     prompt_tokens, completion_tokens = a.usage or (None, None)
-    # JSON knows no infinity: an impossible choice is stored as null
-    logprobs = json.dumps([x if math.isfinite(x) else None for x in a.logprobs]) if a.logprobs else None
+    logprobs = _numbers_text(a.logprobs) if a.logprobs else None
     tokens = json.dumps(a.tokens) if a.tokens else None
     text = None if a.text is None else _storable(a.text)
     return (
@@ -253,9 +262,16 @@ def _to_row(a: Answer) -> tuple[object, ...]:
         tokens,
         prompt_tokens,
         completion_tokens,
-        _storable(masked_echo(a.finish)),
+        _storable(masked_echo(a.finish)) if a.finish else "",
         int(a.truncated),
     )
+
+
+def _numbers_text(numbers: Sequence[float]) -> str:
+    """As JSON, which knows no infinity: an impossible choice is stored as null. [-0.5, -inf] -> "[-0.5, null]"."""
+    if set(map(type, numbers)) == {float} and all(map(math.isfinite, numbers)):
+        return f"[{', '.join(map(repr, numbers))}]"
+    return json.dumps([x if math.isfinite(x) else None for x in numbers])
 
 
 def _storable(text: str) -> str:
@@ -265,18 +281,18 @@ def _storable(text: str) -> str:
 
 def _from_row(row: Sequence[Any]) -> Answer:
     text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated = row
-    counts = (prompt_tokens, completion_tokens, truncated)
-    if not {type(text), type(finish)} <= _TEXTS:
+    if type(text) not in _TEXTS or type(finish) not in _TEXTS:
         raise TypeError(f"found {shown(text)} and {shown(finish)}, expected texts")
-    if not {type(count) for count in counts} <= _COUNTS:
+    counts = (prompt_tokens, completion_tokens, truncated)
+    if not _COUNTS.issuperset(map(type, counts)):
         raise TypeError(f"found {shown(counts)}, expected numbers of tokens")
     return Answer(
-        text=text,
-        logprobs=tuple([-math.inf if x is None else x for x in _numbers(logprobs)]) if logprobs else (),
-        tokens=tuple([0 if n is None else int(n) for n in _numbers(tokens)]) if tokens else (),
-        usage=None if prompt_tokens is None else (prompt_tokens, completion_tokens or 0),
-        finish=finish or "",
-        truncated=bool(truncated),
+        text,
+        tuple([-math.inf if x is None else x for x in _numbers(logprobs)]) if logprobs else (),
+        tuple([0 if n is None else int(n) for n in _numbers(tokens)]) if tokens else (),
+        None if prompt_tokens is None else (prompt_tokens, completion_tokens or 0),
+        finish or "",
+        bool(truncated),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from unwaver.answers.labels import read_labels
+from unwaver.answers.labels import read_label
 from unwaver.answers.running_text import is_settled
 from unwaver.answers.schema import OPTIONAL, SCHEMA
 from unwaver.groups import SELF_CERTIFIED, is_plain, is_self_certified
@@ -160,6 +160,8 @@ def label_reader(
         answer = answers.get((item.id, 0 if item.role == "judge" else replicate))
         known = words.get((item.task, item.template), ())
         label, probs = _read(item.choices, known, answer, normalise, extract)
+        if label and answer and answer.text and not (answer.finish or answer.beside or item.tools):
+            return Reading("answered", label, probs)  # as most are: see unwaver.state
         if item.tools and not item.choices and answer is not None and answer.error is None:
             from unwaver.answers.calls import calls_said
 
@@ -244,7 +246,7 @@ def _read(
     if answer.text is not None:
         if not choices:  # free text: the words themselves are the answer
             return extract(answer.text), None
-        return read_labels([answer.text], choices, words)[0], probs
+        return read_label(answer.text, choices, words), probs
     if probs is None:
         return None, None
     return choices[max(range(len(probs)), key=probs.__getitem__)], probs
@@ -253,7 +255,7 @@ def _read(
 def softmax(logs: Sequence[float]) -> list[float] | None:
     """softmax([0, 0]) -> [0.5, 0.5]; None if no choice is possible or a number is missing."""
     top = max(logs)
-    if not math.isfinite(top) or any(math.isnan(x) for x in logs):
+    if not math.isfinite(top) or any(map(math.isnan, logs)):
         return None
     weights = [math.exp(x - top) for x in logs]
     total = sum(weights)

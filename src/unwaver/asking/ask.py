@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +27,7 @@ from unwaver.types import Answer, Group, Item, Model, Request
 
 if TYPE_CHECKING:
     from unwaver.asking.by_hand import ByHand
+    from unwaver.asking.prices import Price
     from unwaver.asking.services import Service
     from unwaver.asking.submitted import Submitted
 
@@ -36,15 +37,21 @@ WAVE = 4096
 Render = Callable[[Item, Model], Request]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Plan:
-    """What a run has to ask one model: a key for each item and replicate, and one request for each key."""
+    """What a run has to ask one model: a key for each item and replicate, and one request for each key.
 
-    keys: dict[tuple[str, int], str] = field(default_factory=dict)
-    requests: dict[str, Request] = field(default_factory=dict)
+    That of very many groups is made of parts (see unwaver.asking.long_plan)."""
+
+    keys: MutableMapping[tuple[str, int], str] = field(default_factory=dict)
+    requests: MutableMapping[str, Request] = field(default_factory=dict)
     groups: list[list[str]] = field(default_factory=list)  # the keys of each group
     # items that hold answers which are not there yet, with how many requests they will be
     later: dict[str, int] = field(default_factory=dict)
+
+    def parts(self) -> Iterator[Plan]:
+        """The plan in parts that are asked one after the other."""
+        yield self
 
 
 def make_plan(
@@ -55,27 +62,27 @@ def make_plan(
     *,
     chosen: Callable[[Item], bool] = lambda _: True,
     plan: Plan | None = None,
+    key_of: Callable[[Request], str] | None = None,
 ) -> Plan:
     """The requests of the chosen items; an earlier plan is added to. A judge is asked once, not in replicates."""
-    key_of = key_maker(model)
+    key_of = key_of or key_maker(model)
     plan = Plan() if plan is None else plan
+    planned, requests = plan.keys, plan.requests
     for group in groups:
         keys = []
         for item in group.items:
-            if not chosen(item) or (item.id, 0) in plan.keys:
+            if not chosen(item) or (item.id, 0) in planned:
                 continue
             if item.messages and _is_later(item):
                 repeats = way_of(model, item).deterministic
                 plan.later.setdefault(item.id, 1 if repeats else group.times(item, replicates))
                 continue
             request = render(item, model)
-            repeats_itself = way_of(model, request).deterministic
             for replicate in range(group.times(item, replicates)):
-                # one answer counts for every replicate of a model that cannot answer otherwise
-                numbered = request if replicate == 0 or repeats_itself else replace(request, replicate=replicate)
+                numbered = replicated(request, replicate, model)
                 key = key_of(numbered)
-                plan.keys[item.id, replicate] = key
-                plan.requests.setdefault(key, numbered)
+                planned[item.id, replicate] = key
+                requests.setdefault(key, numbered)
                 keys.append(key)
         if keys:
             plan.groups.append(keys)
@@ -86,6 +93,14 @@ def _is_later(item: Item) -> bool:
     from unwaver.groups.conversations import awaited
 
     return bool(awaited(item))
+
+
+def replicated(request: Request, replicate: int, model: Model) -> Request:
+    """The request as it is asked once more. One answer counts for every replicate of a model that cannot answer
+    otherwise."""
+    if replicate == 0 or way_of(model, request).deterministic:
+        return request
+    return replace(request, replicate=replicate)
 
 
 def key_maker(model: Model) -> Callable[[Request], str]:
@@ -119,13 +134,26 @@ def _key_of(model: Model) -> Callable[[Request], str]:
             from unwaver.asking.conversations import key_part
 
             way = (*way, key_part(request))
-        digest.update(_canonical([request.task, texts, request.choices, request.replicate, *way]))
+        if way:
+            digest.update(_canonical([request.task, texts, request.choices, request.replicate, *way]))
+        else:
+            said = ", ".join([_listed(text) for text in texts])
+            plain = f"[{_quoted(request.task)}, [{said}], {_listed(request.choices)}, {request.replicate:d}]"
+            digest.update(plain.encode())
         return digest.hexdigest()
 
     return key
 
 
+def _listed(value: str | tuple[str, ...]) -> str:
+    """A text or texts as _canonical writes them, in half the time: ("a", "é") -> '["a", "\\u00e9"]'."""
+    return _quoted(value) if isinstance(value, str) else f"[{', '.join(map(_quoted, value))}]"
+
+
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode  # one for all: half the time
+
+
+_quoted = json.encoder.encode_basestring_ascii
 
 
 def _canonical(value: object) -> bytes:
@@ -164,9 +192,13 @@ class Asker:
 
         Closing early (Ctrl-C, a full disk) loses at most the batch in flight.
         """
+        Parts(model).tell = self.waiting
+        return all(self._ask_part(model, part, only, progress, n) for n, part in enumerate(plan.parts()))
+
+    def _ask_part(self, model: Model, plan: Plan, only: Set[str] | None, progress: Progress, number: int) -> bool:
         wanted = plan.requests.keys() if only is None else only
         known = self.store.answered(wanted)
-        if tell := Parts(model).answered_before:
+        if number == 0 and (tell := Parts(model).answered_before):
             tell(bool(known or self.store.answered(plan.requests.keys() - wanted)))
         progress(len(known))
         service = self._service(model, plan, known)
@@ -178,7 +210,6 @@ class Asker:
         waves: Any = self.claims.waves(groups, model, progress) if self.claims else _waves(groups)
         capped = self.budget.max_cost is not None
         Parts(model).meter = partial(self._purse.try_again, price=self.budget.price(model)) if capped else None
-        Parts(model).tell = self.waiting
         with closing(waves):
             for wave in waves:
                 remaining = wave
@@ -208,15 +239,17 @@ class Asker:
         self, model: Model, keys: Sequence[str], plan: Plan, progress: Progress, service: Service | None
     ) -> None:
         self.spent.calls += len(keys)
-        batches: Any = model.answer([plan.requests[k] for k in keys])
+        requests = [plan.requests[key] for key in keys]
+        price = self.budget.price(model)
+        batches: Any = model.answer(requests)
         with closing(batches):
             for batch in batches:
                 answers = [(keys[index], answer) for index, answer in batch]
                 if any(answer.error is None for _, answer in answers):
                     self.arrived()
                 self.store.put(answers)
-                for key, answer in answers:
-                    self._pay(model, plan.requests[key], answer)
+                for index, answer in batch:
+                    self._pay(model, price, requests[index], answer)
                 if service:
                     service.arrived(plan.requests, answers)
                 progress(len(answers))
@@ -227,12 +260,12 @@ class Asker:
         if self.budget.max_cost is not None:  # after an error all that was set aside may be billed
             self._purse.settled()
 
-    def _pay(self, model: Model, request: Request, answer: Answer) -> None:
+    def _pay(self, model: Model, price: Price | None, request: Request, answer: Answer) -> None:
         """Count what an answer took; without usage, all that it can have cost."""
-        tokens_in, tokens_out = answer.usage or (0, 0)
-        self.spent.tokens_in += tokens_in
-        self.spent.tokens_out += tokens_out
-        if (price := self.budget.price(model)) is not None:
+        if answer.usage is not None:
+            self.spent.tokens_in += answer.usage[0]
+            self.spent.tokens_out += answer.usage[1]
+        if price is not None:
             self.is_over |= pay(price, self.budget, self.spent, self._purse, model, request, answer)
 
     def deliver(self, model: Model, plan: Plan, answers: Sequence[tuple[str, Answer]], progress: Progress) -> None:
@@ -241,9 +274,10 @@ class Asker:
         if any(answer.error is None for _, answer in answers):
             self.arrived()
         self.store.put(answers)
+        price = self.budget.price(model)
         for key, answer in answers:
             if answer.error is None:  # a request that failed in a batch is not billed
-                self._pay(model, plan.requests[key], answer)
+                self._pay(model, price, plan.requests[key], answer)
         progress(len(answers))
 
     def hold(self, cost: float) -> None:

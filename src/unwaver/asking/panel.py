@@ -11,6 +11,7 @@ from unwaver.asking.ask import Asker, Plan, Render, key_maker, make_plan
 from unwaver.console import Progress
 from unwaver.errors import ModelError
 from unwaver.groups import is_plain
+from unwaver.groups.packed import Packed
 from unwaver.models.parts import Parts
 from unwaver.state import CutMode
 from unwaver.tasks import Words, spoken
@@ -86,6 +87,9 @@ class Panel:
 
     def plan(self, groups: Sequence[Group]) -> None:
         """Add what is new in the groups to the plans, and let the models look at it before they are asked."""
+        if _is_long(groups):
+            self._plan_in_windows(groups)
+            return
         for respondent in self.everyone:
             known = set(respondent.plan.requests)
             make_plan(
@@ -99,6 +103,23 @@ class Panel:
             new = [request for key, request in respondent.plan.requests.items() if key not in known]
             if new:
                 check_requests(respondent.model, new)
+
+    def _plan_in_windows(self, groups: Sequence[Group]) -> None:
+        from unwaver.asking.long_plan import LongPlan
+
+        for respondent in self.everyone:
+            respondent.plan = LongPlan(
+                groups, respondent.model, self.render, self.replicates, respondent.answers, check_requests
+            )
+
+    def in_windows(self, tested: Respondent, store: Store) -> Iterator[tuple[Sequence[Group], Answers]] | None:
+        """Groups with their answers, one part after the other, where there are very many; else None."""
+        from unwaver.asking.long_plan import LongPlan
+
+        plan = tested.plan
+        if not isinstance(plan, LongPlan):
+            return None
+        return ((window, answers_of(part.keys, store)) for window, part in plan.with_groups())
 
     def answers(self, tested: Respondent | None, store: Store, groups: Sequence[Group] | None = None) -> Answers:
         """What a model under test and the certifiers have said, of everything or of some groups."""
@@ -117,14 +138,18 @@ class Panel:
         groups: Sequence[Group],
         store: Store,
         words: Words,
-        put: Callable[[Respondent, set[str]], bool],
+        put: Callable[[Respondent, set[str] | None], bool],
         tested: Sequence[Respondent] | None = None,
     ) -> None:
-        """Put everything that is needed, round by round; `put` asks one model and says whether to go on.
+        """Put everything that is needed, round by round; `put` asks one model about some keys (None: about all
+        that is planned) and says whether to go on.
 
         `tested` are the models under test that are asked now, if not all.
         """
         asked = [*(self.tested if tested is None else tested), *self.certifiers]
+        if _is_long(groups):
+            all(put(respondent, None) for respondent in asked if respondent.plan.keys)
+            return
         everything = [group for group in groups if is_plain(group)]
         to_certify = [group for group in groups if not is_plain(group)]
         for respondent in asked:
@@ -143,6 +168,13 @@ class Panel:
     def keys(self, respondent: Respondent, items: Iterable[Item]) -> set[str]:
         keys = respondent.plan.keys
         return {keys[place] for item in items if respondent.answers(item) for place in _planned(item.id, keys)}
+
+
+def _is_long(groups: Sequence[Group]) -> bool:
+    """Whether there are so many groups that they are planned and asked in windows: that needs no rounds."""
+    if not isinstance(groups, Packed) or not all(map(is_plain, groups.few)):
+        return False
+    return not any("{answer of" in message.text for g in groups.few for i in g.items for message in i.messages)
 
 
 def _planned(item: str, keys: Mapping[tuple[str, int], str]) -> Iterator[tuple[str, int]]:

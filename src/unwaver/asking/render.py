@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
+from unwaver.groups.packed import few
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection
 from unwaver.suites.shots import shots
@@ -30,7 +31,7 @@ class Renderer:
 
             self._templates = read_templates(Path(config.template))
         for name in self._templates.keys() - {"*", *own, *known()}:
-            hint = near(name, {item.task for group in selection.groups for item in group.items})
+            hint = near(name, {item.task for group in few(selection.groups) for item in group.items})
             raise UsageError(f"[{name}] in the template is not a task", file=config.template, hint=hint)
         self._forms: dict[tuple[str, str], Form] = {}
         self._shots: dict[tuple[str, str], list[tuple[Item, str]]] = {}
@@ -52,7 +53,7 @@ class Renderer:
             words=() if writes else _words(item, form),
             item=item.id,  # part of the key only where a model reads it
             accepted=item.accepted if "accepted" in reads else (),
-            template=f"{item.task}{'.' if item.template else ''}{item.template}@{form.version}",
+            template=_named(item.task, item.template, form.version),
             tools=item.tools,
             response_format=item.response_format,
         )
@@ -131,7 +132,7 @@ class Renderer:
 
     def forms(self, groups: Sequence[Group], models: Sequence[Model] = ()) -> dict[tuple[str, str], Form]:
         """How items are laid out, by task and template; also as `models` read them."""
-        plain = {(i.task, i.template): i for g in groups for i in g.items}.values()
+        plain = {(i.task, i.template): i for g in few(groups) for i in g.items}.values()
         items = [*plain, *(self.laid_out(item, model) for model in models for item in plain)]
         return {(item.task, item.template): self.form(item) for item in items}
 
@@ -142,7 +143,16 @@ class Renderer:
         return {key: form.words for key, form in self.forms(groups, models).items()}
 
 
+@lru_cache(maxsize=1024)
+def _named(task: str, template: str, version: str) -> str:
+    return f"{task}{'.' if template else ''}{template}@{version}"
+
+
 def _words(item: Item, form: Form) -> tuple[str, ...]:
     """The words of the form, or the labels themselves where an item brings choices of its own."""
-    fits = len(form.words) == len(item.choices)
-    return tuple(word.split("|", 1)[0] for word in form.words) if fits else item.choices
+    return _first_words(form.words) if len(form.words) == len(item.choices) else item.choices
+
+
+@lru_cache(maxsize=1024)
+def _first_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple([word.split("|", 1)[0] for word in words])

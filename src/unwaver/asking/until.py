@@ -185,7 +185,7 @@ class Until:
                 len(tested.plan.requests) + sum(tested.plan.later.values()),
             ) as progress:
 
-                def put(respondent: Respondent, keys: set[str], progress: Any = progress) -> bool:
+                def put(respondent: Respondent, keys: set[str] | None, progress: Any = progress) -> bool:
                     told = progress if not respondent.known_as else lambda _: None
                     return asker.ask(respondent.model, respondent.plan, keys, told)
 

@@ -192,7 +192,7 @@ def entailment_command(
 
 def _groups(
     suites: Sequence[str], data_dir: Path | None, limit: int | None, source: str | None, bank: str | None
-) -> list[Group]:
+) -> Sequence[Group]:
     from unwaver.suites.select import select
 
     options = {"data_dir": data_dir, "source": source, "bank": bank}

@@ -14,13 +14,14 @@ from unwaver.asking.panel import Respondent
 from unwaver.engine.prepare import Prepared
 from unwaver.errors import StoreFull
 from unwaver.groups import is_plain
+from unwaver.groups.packed import few
 from unwaver.types import Group
 
 if TYPE_CHECKING:
     from unwaver.asking.audit import Unfinished
     from unwaver.engine.one_bar import Counting
 
-Put = Callable[[Respondent, set[str]], bool]
+Put = Callable[[Respondent, set[str] | None], bool]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class _Rounds:
 
     def all(self) -> None:
         more = any(respondent.plan.later for respondent in self._prepared.panel.everyone)
-        if self._prepared.writer is None and not more and all(map(is_plain, self.groups)):
+        if self._prepared.writer is None and not more and all(map(is_plain, few(self.groups))):
             self._ask_panel()
             return
         from unwaver.engine.one_bar import one_bar
@@ -81,11 +82,12 @@ class _Rounds:
         words = self._prepared.words(self.groups)
         self._prepared.panel.ask(self.groups, self._asker.store, words, self._put)
 
-    def _put(self, respondent: Respondent, keys: set[str]) -> bool:
-        """Ask one model for the answers with these keys; return whether to go on."""
-        if self._counting:
+    def _put(self, respondent: Respondent, keys: set[str] | None) -> bool:
+        """Ask one model for the answers with these keys, or all that are planned; return whether to go on."""
+        if self._counting and keys is not None:
             return respondent.put(self._asker, keys, self._counting(respondent, keys))
-        with self._prepared.console.track(respondent.model.name, len(keys)) as progress:
+        count = len(respondent.plan.requests if keys is None else keys)
+        with self._prepared.console.track(respondent.model.name, count) as progress:
             return respondent.put(self._asker, keys, progress)
 
     def _write(self, writer: Respondent) -> None:

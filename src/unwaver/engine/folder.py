@@ -10,8 +10,9 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ RUN_VERSION = 1
 _FORMS = {"run.json": "run", "groups.jsonl": "groups", "answers.sqlite": "store", "scores.json": "scores"}
 _FORMS |= {"audit.jsonl": "audit", "seen.json": "seen"}
 RUN, GROUPS, ANSWERS, SCORES = "run.json", "groups.jsonl", "answers.sqlite", "scores.json"
+PART = 1024  # groups that are written at once
 AUDIT, SEEN = "audit.jsonl", "seen.json"
 
 
@@ -83,9 +85,16 @@ def write_run(folder: Path, run: Mapping[str, Any]) -> None:
 
 def write_groups(folder: Path, groups: Iterable[Group], tasks: Tasks = None, rendered: Rendered = None) -> str:
     """Write groups.jsonl and return its hash; `rendered` adds the prompt of each item, for others to answer."""
-    text = masked_json(groups_text(groups, tasks, rendered))
-    write_whole(folder / GROUPS, text)
-    return "sha256:" + hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
+    digest = hashlib.sha256()
+
+    def parts() -> Iterator[bytes]:
+        for text in _groups_texts(groups, tasks, rendered):
+            data = masked_json(text).encode(errors="backslashreplace")
+            digest.update(data)
+            yield data
+
+    write_parts(folder / GROUPS, parts())
+    return "sha256:" + digest.hexdigest()
 
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode  # one for all: json.dumps makes one for each group
@@ -93,6 +102,11 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode  # one for all: json.dumps
 
 def groups_text(groups: Iterable[Group], tasks: Tasks = None, rendered: Rendered = None) -> str:
     """The content of groups.jsonl; `tasks` are those that are not built in."""
+    return "".join(_groups_texts(groups, tasks, rendered))
+
+
+def _groups_texts(groups: Iterable[Group], tasks: Tasks, rendered: Rendered) -> Iterator[str]:
+    """The same in parts: there may be a million groups."""
     remember: Callable[[str], dict[str, Any]] = lambda _: {}  # noqa: E731
     if tasks:
         from unwaver.tasks.remembered import remembering
@@ -106,7 +120,9 @@ def groups_text(groups: Iterable[Group], tasks: Tasks = None, rendered: Rendered
                 written.update(rendered(item))
         return _encode(record)
 
-    return "".join(line(g) + "\n" for g in groups)
+    left = iter(groups)
+    while part := list(islice(left, PART)):
+        yield "".join([line(group) + "\n" for group in part])
 
 
 def write_audit(folder: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -129,18 +145,31 @@ def write_whole(path: Path, text: str | bytes) -> None:
 
     Bytes that are not UTF-8 are written as JSON escapes them: the byte e9 -> \\udce9.
     """
-    data = _without_secrets(path, text)
+    write_parts(path, [_without_secrets(path, text)])
+
+
+def write_parts(path: Path, parts: Iterable[bytes]) -> None:
+    """The same in parts, which are without secrets: they are never in memory together."""
     if is_stream(path):
-        write_stream(path, data)
+        for part in parts:
+            write_stream(path, part)
         return
     if path.is_symlink():  # else the link would be replaced, not what it leads to
         path = path.resolve()
     beside = path.with_name(f".{path.name}.{os.getpid()}")
+    left = iter(parts)
     try:
-        if path.is_file() and path.read_bytes() == data:
+        known, first = _already_there(path, left)
+        if first is None:
             return  # nothing new, and perhaps no space for it
         with beside.open("wb") as f:
-            f.write(data)
+            if known:
+                with path.open("rb") as old:
+                    while known and (piece := old.read(min(known, 1 << 20))):
+                        f.write(piece)
+                        known -= len(piece)
+            f.write(first)
+            f.writelines(left)
             f.flush()
             os.fsync(f.fileno())
         beside.replace(path)
@@ -148,6 +177,20 @@ def write_whole(path: Path, text: str | bytes) -> None:
         with suppress(OSError):  # a read-only folder
             beside.unlink(missing_ok=True)
         raise _unwritable(path, e) from e
+
+
+def _already_there(path: Path, parts: Iterator[bytes]) -> tuple[int, bytes | None]:
+    """How many bytes a file begins with that are the first parts, and the first part that it does not have; None
+    if it has all of them and nothing else."""
+    if not path.is_file():
+        return 0, next(parts, b"")
+    known = 0
+    with path.open("rb") as old:
+        for part in parts:
+            if old.read(len(part)) != part:
+                return known, part
+            known += len(part)
+        return known, None if not old.read(1) else b""
 
 
 def _without_secrets(path: Path, text: str | bytes) -> bytes:

@@ -19,6 +19,7 @@ from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
+from unwaver.groups.packed import few, together
 from unwaver.models import open_models
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection, select
@@ -151,7 +152,7 @@ def prepare(config: Config, console: Console | None = None, models: Sequence[str
 
         check_batches(config)
     prepared = prepare_asking(config, console, given)
-    if config.agree or config.scorers or any(map(is_free_text, prepared.groups)):
+    if config.agree or config.scorers or any(map(is_free_text, few(prepared.groups))):
         from unwaver.engine.consulted import with_consulted
 
         prepared = with_consulted(prepared)
@@ -276,7 +277,7 @@ def reviewed(groups: Sequence[Group], verdicts: Mapping[str, bool], config: Conf
 
         groups = review.reviewed(groups, verdicts)
     if config.epsilon is not None:
-        groups = [replace(group, epsilon=config.epsilon) for group in groups]
+        groups = together(replace(group, epsilon=config.epsilon) for group in groups)
     return groups
 
 
@@ -285,7 +286,7 @@ def reviewed(groups: Sequence[Group], verdicts: Mapping[str, bool], config: Conf
 
 def _certifiers(config: Config, chosen: Chosen) -> dict[str, Model]:
     """The models that certify variants, by the names that items know them by."""
-    names = {item.judge for group in chosen.groups for item in group.items if item.judge}
+    names = {item.judge for group in few(chosen.groups) for item in group.items if item.judge}
     if not names and not writes(config):
         return {}
     from unwaver.engine.who_certifies import certifiers

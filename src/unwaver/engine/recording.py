@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from unwaver.answers.shared_store import copy_answers
+from unwaver.answers.store import Asked as Row
 from unwaver.answers.store import Store
 from unwaver.asking.failures import Role
 from unwaver.asking.panel import Respondent, links
@@ -22,6 +24,7 @@ from unwaver.engine.asked import Asked
 from unwaver.engine.folder import versions
 from unwaver.engine.prepare import Prepared
 from unwaver.errors import StoreFull
+from unwaver.groups.packed import few
 from unwaver.models.parts import Parts
 from unwaver.secrets import masked, masked_settings
 from unwaver.tasks import T5
@@ -75,9 +78,8 @@ class Recording:
     def link(self) -> None:
         """Store which answers belong to which items, unless it is stored already."""
         if (planned := self._planned()) != self._linked:
-            rows = list(links(self.everyone))
-            if set(rows) != set(self._own.linked()):  # nothing new needs no space
-                self._own.link(rows)
+            if _sum_of(links(self.everyone)) != _sum_of(self._own.each_linked()):  # nothing new needs no space
+                self._own.link(links(self.everyone))
             self._linked = planned
 
     def asked(
@@ -107,8 +109,8 @@ class Recording:
         if shared is not None:
             writer = self._prepared.writer
             asked = [*self.everyone, *([writer] if writer else [])]
-            keys = [key for respondent in asked for key in respondent.plan.requests]
-            self.guard(lambda: copy_answers(self._own, shared, keys))
+            for plan in (part for respondent in asked for part in respondent.plan.parts()):
+                self.guard(partial(copy_answers, self._own, shared, list(plan.requests)))
 
     def finish(self, came_of_it: Mapping[str, Any]) -> dict[str, Any]:
         """The content of run.json, with the outcome of the run."""
@@ -139,6 +141,15 @@ class Recording:
             write()
         except StoreFull as full:
             self._spent.stopped = self._spent.stopped or full.summary
+
+
+def _sum_of(rows: Iterable[Row]) -> tuple[int, int]:
+    """How many rows there are, and the sum of their hashes: the same for the same rows in any order. There may be
+    millions."""
+    count = total = 0
+    for row in rows:
+        count, total = count + 1, total + hash(row)
+    return count, total
 
 
 def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | None) -> dict[str, Any]:
@@ -177,7 +188,7 @@ def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | No
 def _notes(prepared: Prepared, groups: Sequence[Group]) -> dict[str, list[str]]:
     """Notes for the reader: how the groups were made, and replicates that are identical by construction."""
     notes, replicates = dict(prepared.chosen.selection.notes), prepared.config.replicates
-    if replicates > 1 or any(group.repeats for group in groups):
+    if replicates > 1 or any(group.repeats for group in few(groups)):
         for name, model in zip(prepared.names, prepared.models, strict=True):
             if note := repeats_note(groups, model, replicates):
                 notes[name] = [note]

@@ -7,7 +7,7 @@ text: a run asks these models, the others read their stored replies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ class Tested:
     seen: Sequence[str] = ()
     groups: Sequence[Group] | None = None
     form: str = ""  # in which the model read the items, where its words are others
+    parts: Iterable[tuple[Sequence[Group], Answers]] | None = None  # all groups with their answers, if very many
 
 
 @dataclass(frozen=True)
@@ -90,18 +91,23 @@ def tabulated(evidence: Evidence) -> list[pl.DataFrame]:
 
 def _frame(evidence: Evidence, number: int, tested: Tested) -> pl.DataFrame:
     config = evidence.config
-    frame = table_of(
-        evidence.groups if tested.groups is None else tested.groups,
-        tested.answers,
-        spoken(evidence.words, tested.form),
-        model=tested.name,
-        method=tested.method,
-        writes=tested.writes,
-        replicates=config.replicates,
-        normalise=config.normalise,
-        read=config.read,
-        cut=config.cut,
-    )
+    whole = evidence.groups if tested.groups is None else tested.groups, tested.answers
+    parts = [
+        table_of(
+            groups,
+            answers,
+            spoken(evidence.words, tested.form),
+            model=tested.name,
+            method=tested.method,
+            writes=tested.writes,
+            replicates=config.replicates,
+            normalise=config.normalise,
+            read=config.read,
+            cut=config.cut,
+        )
+        for groups, answers in tested.parts or [whole]
+    ]
+    frame = parts[0] if len(parts) == 1 else pl.concat(parts, how="diagonal_relaxed")
     if evidence.until:
         from unwaver.asking.until import marked
 

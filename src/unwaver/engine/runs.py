@@ -27,6 +27,7 @@ from unwaver.engine.recording import Recording
 from unwaver.engine.road import Evidence, Rated, Tested, rated, scored
 from unwaver.errors import StoreFull
 from unwaver.groups import has_candidates
+from unwaver.groups.packed import few
 from unwaver.result import Result
 from unwaver.types import Group, Model
 
@@ -48,7 +49,7 @@ def go(config: Config, console: Console | None = None, models: Sequence[str | Mo
     prepared = prepare(config, console, models)
     config = prepared.config
     with closing(prepared):
-        if "auto" in config.variants or any(group.repeats for group in prepared.groups):  # unwaver made them
+        if "auto" in config.variants or any(group.repeats for group in few(prepared.groups)):  # unwaver made them
             from unwaver.engine.consent import agree_to_cost
 
             agree_to_cost(prepared)
@@ -119,7 +120,7 @@ def _certification(
     prepared: Prepared, asked: Asked, store: Store
 ) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]]]:
     """The decision on every candidate, and a summary; None and [] if no variant had to be certified."""
-    if not any(has_candidates(group) for group in asked.groups):
+    if not any(has_candidates(group) for group in few(asked.groups)):
         return None, []
     from unwaver.engine.certification import certification
 
@@ -133,10 +134,11 @@ def evidence_of(prepared: Prepared, asked: Asked, store: Store) -> Evidence:
         Tested(
             name,
             prepared.method_of(respondent.model),
-            panel.answers(respondent, store),
+            {} if (parts := panel.in_windows(respondent, store)) else panel.answers(respondent, store),
             prepared.writes(respondent.model),
             prepared.renderer.seen(groups, respondent.model),
             form=prepared.form_of(respondent.model),
+            parts=parts,
         )
         for name, respondent in zip(prepared.names, panel.tested, strict=True)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -181,7 +181,7 @@ def read_seen(folder: Path) -> dict[str, list[str]]:
     return found.seen
 
 
-def read_groups(folder: Path) -> list[Group]:
+def read_groups(folder: Path) -> Sequence[Group]:
     path = folder / GROUPS
     if not path.exists():
         raise DataError("the run has no groups", file=path, hint=INCOMPLETE)

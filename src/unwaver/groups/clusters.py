@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 
+import msgspec
+
+from unwaver.groups.packed import Packed, few, together
 from unwaver.types import Group, Item
 
+_encode = msgspec.msgpack.Encoder().encode
 
-def with_clusters(groups: Iterable[Group]) -> list[Group]:
+
+def with_clusters(groups: Iterable[Group], *, keep: bool = False) -> Sequence[Group]:
     """The groups with `cluster` filled in: the id of the first of those connected by shared originals.
 
     Groups 1 and 2 share original a, 2 and 3 share b -> all three are cluster 1. Where groups have several
-    originals, `units` are these: the id of the first item with each text.
+    originals, `units` are these: the id of the first item with each text. With `keep`, a group that has a cluster
+    stays as it is.
     """
-    groups = list(groups)
-    first_with: dict[object, int] = {}  # original -> the first group that has it
-    named: dict[object, str] = {}  # original -> the id of the first item that asks it
-    parent = list(range(len(groups)))
+    groups = together(groups)
+    clusters = _clusters(groups, keep)
+    several = any(sum(item.role == "original" for item in group.items) > 1 for group in few(groups))
+    units = _units(groups, keep) if several else None
+    if isinstance(groups, Packed):
+        return groups.with_clusters(clusters, units)
+    return [
+        _placed(group, clusters[i] or group.id, group.units if units is None else units[i])
+        for i, group in enumerate(groups)
+    ]
+
+
+def _clusters(groups: Sequence[Group], keep: bool) -> list[str | None]:
+    """The cluster of each group, None where that is its own id."""
+    first_with: dict[bytes, int] = {}  # original -> the first group that has it
+    parent: list[int] = []
+    ids: list[str] = []
+    given: dict[int, str] = {}
 
     def root(i: int) -> int:
         while parent[i] != i:
@@ -24,19 +45,29 @@ def with_clusters(groups: Iterable[Group]) -> list[Group]:
         return i
 
     for i, group in enumerate(groups):
+        parent.append(i)
+        ids.append(group.id)
+        if keep and group.cluster:
+            given[i] = group.cluster
         for item in group.items:
-            if item.role == "original":
-                question = _question(item)
-                named.setdefault(question, item.id)
-                if (first := first_with.setdefault(question, i)) != i:
-                    a, b = sorted((root(i), root(first)))
-                    parent[b] = a  # the smaller one stays the root: the cluster is named after its first group
-    units: list[tuple[str, ...]] = [()] * len(groups)
-    if any(sum(item.role == "original" for item in group.items) > 1 for group in groups):
-        units = [_originals(group, named) for group in groups]
+            if item.role == "original" and (first := first_with.setdefault(_question(item), i)) != i:
+                a, b = sorted((root(i), root(first)))
+                parent[b] = a  # the smaller one stays the root: the cluster is named after its first group
+    return [given[i] if i in given else None if (first := root(i)) == i else ids[first] for i in range(len(ids))]
+
+
+def _units(groups: Sequence[Group], keep: bool) -> list[tuple[str, ...]] | None:
+    """The originals of each group, each by the id of the first item that asks it; None if no group has two."""
+    named: dict[bytes, str] = {}
+    units = []
+    for group in groups:
+        asked = [(_question(item), item.id) for item in group.items if item.role == "original"]
+        units.append(tuple(dict.fromkeys([named.setdefault(question, id) for question, id in asked])))
     if all(len(of_group) < 2 for of_group in units):
-        units = [group.units for group in groups]
-    return [_placed(group, groups[root(i)].id, units[i]) for i, group in enumerate(groups)]
+        return None
+    if keep:
+        units = [group.units if group.cluster else own for group, own in zip(groups, units, strict=True)]
+    return units
 
 
 def _placed(group: Group, cluster: str, units: tuple[str, ...]) -> Group:
@@ -60,12 +91,6 @@ def share_items(groups: Iterable[Group]) -> bool:
     return False
 
 
-def _originals(group: Group, named: Mapping[object, str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(named[_question(item)] for item in group.items if item.role == "original"))
-
-
-def _question(item: Item) -> object:
-    return item.task, item.template, tuple(item.fields.items())
-
-
-# --- groups as JSON -----------------------------------------------------------------------------------------
+def _question(item: Item) -> bytes:
+    """A hash of what is asked: as many texts need little memory."""
+    return blake2b(_encode((item.task, item.template, item.fields)), digest_size=16).digest()

@@ -6,15 +6,18 @@ which says what is wrong with it, or takes it. Both give the same group of the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 
 from unwaver.files import Row, Where, extension, json_row, lines_of, read_rows, shown
 from unwaver.groups import expect_of
 from unwaver.groups.from_json import default_roles, group_from_json
+from unwaver.groups.packed import together
 from unwaver.tables import read_table
 from unwaver.types import Expect, Group, Item, Message, Role
 
@@ -103,6 +106,14 @@ class GroupLines:
         self.named[named if isinstance(named, str) else None] = None
         return group_from_json(row.cells, row.where, suite=self._suite, task=self._task, kind=self._kind)
 
+    def _is_new(self, record: _Group) -> bool:
+        """Whether the task and its hash were not yet told: every line of such a task has them."""
+        try:
+            said = "task", record.task, record.task_hash
+            return self._same.setdefault(said, record) is record
+        except TypeError:  # not a text
+            return True
+
     def _group(self, record: _Group, where: Where) -> Group | None:
         """None where the slow way has to look."""
         same = self._same.setdefault
@@ -124,7 +135,7 @@ class GroupLines:
             items = tuple([_item(item, same, id, n, task, roles[n]) for n, item in enumerate(record.items)])
         except LookupError:
             return None
-        if record.task_hash is not msgspec.UNSET:
+        if record.task_hash is not msgspec.UNSET and self._is_new(record):
             self.told.append(Row({"task": _or(record.task, None), "task_hash": record.task_hash}, where))
         self.named[_or(record.task, None)] = None
         return Group(
@@ -192,11 +203,40 @@ def holds_groups(path: Path) -> bool:
     return begins_with_group(path) or any("items" in row.cells for row in read_table(path))
 
 
-def read_groups_file(path: Path) -> list[Group]:
+def read_groups_file(path: Path) -> Sequence[Group]:
     """All groups of a file that unwaver wrote."""
-    placed = list(GroupLines(path))
-    check_ids(placed)
-    return [group for group, _ in placed]
+    ids = Ids()
+    groups = together(ids.noting(GroupLines(path)))
+    ids.check(groups, path)
+    return groups
+
+
+class Ids:
+    """Ids of groups and items as hashes: to remember very many needs little memory."""
+
+    def __init__(self) -> None:
+        self.lines = array("Q")
+        self._groups, self._items, self._texts = array("q"), array("q"), array("q")
+
+    def noting(self, placed: Iterable[tuple[Group, Where]]) -> Iterator[Group]:
+        for group, where in placed:
+            self.note(group, where)
+            yield group
+
+    def note(self, group: Group, where: Where) -> None:
+        self.lines.append(where.line)
+        self._groups.append(hash(group.id))
+        for item in group.items:
+            self._items.append(hash(item.id))
+            self._texts.append(hash((item.id, *item.fields.items())))
+
+    def check(self, groups: Iterable[Group], path: Path) -> None:
+        """Each id is that of one thing. `groups` are those that were noted."""
+        hashes = self._groups, self._items, self._texts
+        found, items, texts = (len(np.unique(np.asarray(each))) for each in hashes)
+        if found < len(self._groups) or items != texts:  # or two hashes are equal by chance
+            places = (Where(str(path), line) for line in self.lines)
+            check_ids(zip(groups, places, strict=True))
 
 
 def check_ids(placed: Iterable[tuple[Group, Where]]) -> None:

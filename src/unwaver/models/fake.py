@@ -40,7 +40,7 @@ class Fake:
         self._word = re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[Batch]:
-        size = 1 if self._delay else 256
+        size = 1 if self._delay else 1024
         for start in range(0, len(requests), size):
             time.sleep(self._delay)
             yield [(start + i, self._answer(r)) for i, r in enumerate(requests[start : start + size])]
@@ -49,7 +49,7 @@ class Fake:
         pass
 
     def _answer(self, request: Request) -> Answer:
-        if self._share("fail", request) < self._fail:
+        if self._fail and self._share("fail", request) < self._fail:
             return Answer(error="made to fail")
         if not request.choices and request.accepted:
             return Answer(text=request.accepted[0])
@@ -64,7 +64,8 @@ class Fake:
     def _weights(self, request: Request) -> list[float]:
         count = len(request.choices)
         if self._kind == "random":
-            return [-math.log(self._share(str(i), request)) for i in range(count)]
+            asked = _asked(request)
+            return [-math.log(self._share(str(i), request, asked)) for i in range(count)]
         if self._kind == "oracle" and request.accepted:
             return [SURE if choice == request.accepted[0] else (1 - SURE) / count for choice in request.choices]
         label = self._label or (request.choices[0] if self._kind != "keyword" else _negative(request.choices))
@@ -76,11 +77,15 @@ class Fake:
             chosen = 1 if chosen == 0 and count > 1 else 0
         return [SURE if i == chosen else (1 - SURE) / max(1, count - 1) for i in range(count)]
 
-    def _share(self, purpose: str, request: Request) -> float:
+    def _share(self, purpose: str, request: Request, asked: str = "") -> float:
         """A number in (0, 1) that depends on the question alone."""
-        asked = repr((self._seed, purpose, request.task, request.segments, request.choices, request.replicate))
-        number = int.from_bytes(hashlib.sha256(asked.encode("utf-8", "replace")).digest()[:6])
+        drawn = f"({self._seed!r}, {purpose!r}, {asked or _asked(request)}"
+        number = int.from_bytes(hashlib.sha256(drawn.encode("utf-8", "replace")).digest()[:6])
         return (number + 1) / (2**48 + 2)
+
+
+def _asked(request: Request) -> str:
+    return repr((request.task, request.segments, request.choices, request.replicate))[1:]
 
 
 def _negative(choices: Sequence[str]) -> str:

@@ -185,5 +185,5 @@ def _lines(lines: Sequence[str], one: str, several: str) -> str:
     return f"line {named} {one}" if len(lines) == 1 else f"lines {named} {several}"
 
 
-def read_frozen(project: Project, source: Source) -> list[Group]:
+def read_frozen(project: Project, source: Source) -> Sequence[Group]:
     return read_groups_file(Places.of(project, source).groups)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from operator import is_not
+from typing import NamedTuple
 
 from unwaver.errors import UsageError, near
 from unwaver.files import Where, shown
@@ -42,6 +43,59 @@ def fitted(group: Group, where: Where, tasks: Mapping[str, Task] | None = None) 
             )
     _check_choices(group, where)
     return group
+
+
+class Fitting:
+    """`fitted` for very many groups. Those that are alike but for their texts are checked once."""
+
+    MOST = 10_000  # forms that are remembered
+
+    def __init__(self, tasks: Mapping[str, Task]):
+        self._tasks = tasks
+        self._known: dict[Hashable, tuple[bool, list[_Change | None]]] = {}
+
+    def __call__(self, group: Group, where: Where) -> Group:
+        form = (
+            group.kind,
+            *[(i.task, i.role, i.template, *i.fields, i.choices, i.accepted, i.rejected) for i in group.items],
+        )
+        if form not in self._known or any(i.messages for i in group.items):
+            return self._learn(form, group, where)
+        plain, changes = self._known[form]
+        if plain and not all(any(map(str.strip, i.fields.values())) for i in group.items):
+            return fitted(group, where, self._tasks)  # says what is wrong
+        if not any(changes):
+            return group
+        items = [
+            item if change is None else _changed(item, change.fields(item), change.choices)
+            for item, change in zip(group.items, changes, strict=True)
+        ]
+        return _with_items(group, tuple(items))
+
+    def _learn(self, form: Hashable, group: Group, where: Where) -> Group:
+        made = fitted(group, where, self._tasks)
+        if not any(item.role == "judge" or item.judge or item.messages for item in group.items):
+            if len(self._known) == self.MOST:
+                self._known.clear()
+            changes = [_change(old, new) for old, new in zip(group.items, made.items, strict=True)]
+            self._known[form] = group.items[0].task not in self._tasks, changes
+        return made
+
+
+class _Change(NamedTuple):
+    """What fitting does to an item: names of its fields with those they had before, and its choices."""
+
+    names: list[tuple[str, str]]
+    choices: tuple[str, ...]
+
+    def fields(self, item: Item) -> Mapping[str, str]:
+        return {name: item.fields[before] for name, before in self.names}
+
+
+def _change(old: Item, new: Item) -> _Change | None:
+    if new is old:
+        return None
+    return _Change([(name, name if name in old.fields else "text") for name in new.fields], new.choices)
 
 
 def _check_judges(group: Group, where: Where) -> None:
@@ -108,6 +162,13 @@ def _changed(item: Item, fields: Mapping[str, str], choices: tuple[str, ...]) ->
         item.id, item.task, item.role, fields, choices, item.accepted, item.rejected, item.template, item.judge,
         item.about, item.at_least, item.certified, item.certified_by, item.messages, item.tools,
         item.response_format,
+    )  # fmt: skip
+
+
+def _with_items(group: Group, items: tuple[Item, ...]) -> Group:
+    return Group(
+        group.id, group.suite, group.task, group.kind, group.expect, items, group.cluster, group.tag, group.keep,
+        group.epsilon, group.units, group.repeats,
     )  # fmt: skip
 
 

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import difflib
 import re
+from array import array
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from unwaver.console import silent
 from unwaver.files import Where, stem
 from unwaver.groups.clusters import with_clusters
-from unwaver.groups.from_lines import GroupLines, check_ids, holds_groups
+from unwaver.groups.from_lines import GroupLines, Ids, holds_groups
+from unwaver.groups.packed import Pile, few, together
 from unwaver.suites import check_case
-from unwaver.suites.fit import fitted
+from unwaver.suites.fit import Fitting
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups
 from unwaver.tables import read_table
 from unwaver.tasks import OPTIONS, Task, known, open_task, plain_task
@@ -47,28 +50,32 @@ def suite(
     tasks, task = _known_tasks(task)
     if holds_groups(path):
         lines = GroupLines(path, suite=stem(path), task=task or "own", kind=kind or "semantic")
-        read = list(lines)
+        numbers = array("Q")
+        read = together(_numbered(lines, numbers))
         if own := remembered(lines, tasks.get(task) if task else None, task):
             tasks = ChainMap(own, tasks)  # type: ignore[arg-type]
-        placed = [(fitted(group, where, tasks), where) for group, where in read]
+        fit = Fitting(tasks)
+        places = (Where(str(path), number) for number in numbers)
+        placed: Iterator[Placed] = ((fit(group, where), where) for group, where in zip(read, places, strict=True))
     else:
         rows = read_table(path, quoting=quoting, say=say)
         options = Options(stem(path), task, kind, columns or {}, tuple(labels or ()), tasks)
-        placed = table_groups(rows, options)
-    suites = {group.suite for group, _ in placed}
-    name = suites.pop() if len(suites) == 1 else stem(path)
-    check_ids(placed)
-    own_tasks = _own_tasks(placed, tasks)
-    for made in set(own_tasks) - set(tasks):
+        placed = iter(table_groups(rows, options))
+    found = _Found(tasks)
+    for group, where in placed:
+        found.add(group, where)
+    found.ids.check(found.groups, path)
+    cases = {case: with_clusters(groups, keep=True) for case, groups in found.by_case().items()}
+    name = found.suites.pop() if len(found.suites) == 1 else stem(path)
+    for made in set(found.tasks) - set(tasks):
         _tell_near_miss(made, say)
-    cases = _by_case([group for group, _ in placed])
 
     def groups(task: str, kind: str) -> Iterator[Group]:
         check_case(name, kinds, task, kind)
-        return iter(_clustered(cases[task, kind]))
+        return iter(cases[task, kind])
 
     def examples(task: str) -> Iterator[Item]:
-        originals = (i for g, _ in placed for i in g.items if i.task == task and i.role == "original")
+        originals = (i for g in found.groups for i in g.items if i.task == task and i.role == "original")
         return (item for item in originals if item.choices and item.accepted)
 
     def notes(task: str, kind: str) -> list[str]:
@@ -76,7 +83,14 @@ def suite(
         return _notes(cases[task, kind])
 
     kinds = {t: tuple(k for u, k in cases if u == t) for t, _ in cases}
-    return Suite(name, kinds, groups, examples, notes, own_tasks)
+    return Suite(name, kinds, groups, examples, notes, found.tasks)
+
+
+def _numbered(lines: GroupLines, numbers: array[int]) -> Iterator[Group]:
+    """The groups; `numbers` gets the lines they are from."""
+    for group, where in lines:
+        numbers.append(where.line)
+        yield group
 
 
 def _known_tasks(task: str | None) -> tuple[Mapping[str, Task], str | None]:
@@ -98,45 +112,58 @@ def _tell_near_miss(name: str, say: Callable[[str], None]) -> None:
         )
 
 
-def _by_case(groups: Iterable[Group]) -> dict[tuple[str, str], list[Group]]:
-    cases: dict[tuple[str, str], list[Group]] = {}
-    for group in groups:
-        cases.setdefault((group.task, group.kind), []).append(group)
-    return cases
+class _Found:
+    """The groups of a file, in its order and by task and kind; what stands in several is found at the end."""
 
+    def __init__(self, known_tasks: Mapping[str, Task]):
+        self.suites: set[str] = set()
+        self.tasks = {name: known_tasks[name] for name in known_tasks if name not in known()}  # not built in
+        self._known = known_tasks
+        self._all = Pile()
+        self.ids = Ids()
+        self._case = array("Q")
+        self._cases: dict[tuple[str, str], int] = {}
 
-def _clustered(groups: Sequence[Group]) -> list[Group]:
-    """A cluster that the file gives stays, and with it the units that stand beside it, or none."""
-    found = with_clusters(groups)
-    return [given if given.cluster else group for given, group in zip(groups, found, strict=True)]
-
-
-def _own_tasks(placed: Sequence[Placed], known_tasks: Mapping[str, Task]) -> dict[str, Task]:
-    """The tasks that are not built in. Where the choices differ between items, the task has no labels."""
-    tasks = {name: known_tasks[name] for name in known_tasks if name not in known()}
-    for group, where in placed:
+    def add(self, group: Group, where: Where) -> None:
+        self.suites.add(group.suite)
+        self.ids.note(group, where)
         for item in group.items:
-            if item.task in known_tasks:
-                continue
-            fields = ("user",) if item.messages else tuple(item.fields)
-            if item.task not in tasks:
-                tasks[item.task] = plain_task(item.task, fields, item.choices)
-            seen = tasks[item.task]
-            if set(fields) != set(seen.fields) and not item.messages:
-                raise where.error(
-                    f'"fields": found {", ".join(fields)}, but {item.task} has {", ".join(seen.fields)} above',
-                    'use the same fields throughout, or give these groups another "task"',
-                )
-            lettered = item.template in OPTIONS and sorted(item.choices) == sorted(seen.labels)
-            if item.choices != seen.labels and seen.labels and not lettered:
-                tasks[item.task] = plain_task(item.task, seen.fields, ())
-    return tasks
+            if item.task not in self._known:
+                self._see_task(item, where)
+        self._case.append(self._cases.setdefault((group.task, group.kind), len(self._cases)))
+        self._all.add(group)
+
+    @cached_property
+    def groups(self) -> Sequence[Group]:
+        return self._all.all()
+
+    def by_case(self) -> dict[tuple[str, str], Sequence[Group]]:
+        if len(self._cases) == 1:
+            return dict.fromkeys(self._cases, self.groups)
+        piles = [Pile() for _ in self._cases]
+        for group, case in zip(self.groups, self._case, strict=True):
+            piles[case].add(group)
+        return {case: piles[number].all() for case, number in self._cases.items()}
+
+    def _see_task(self, item: Item, where: Where) -> None:
+        """Where the choices differ between items, the task has no labels."""
+        tasks, fields = self.tasks, ("user",) if item.messages else tuple(item.fields)
+        if item.task not in tasks:
+            tasks[item.task] = plain_task(item.task, fields, item.choices)
+        seen = tasks[item.task]
+        if set(fields) != set(seen.fields) and not item.messages:
+            raise where.error(
+                f'"fields": found {", ".join(fields)}, but {item.task} has {", ".join(seen.fields)} above',
+                'use the same fields throughout, or give these groups another "task"',
+            )
+        lettered = item.template in OPTIONS and sorted(item.choices) == sorted(seen.labels)
+        if item.choices != seen.labels and seen.labels and not lettered:
+            tasks[item.task] = plain_task(item.task, seen.fields, ())
 
 
 def _notes(groups: Sequence[Group]) -> list[str]:
     notes = []
-    originals = [[i for i in g.items if i.role == "original"] for g in groups]
-    without = sum(not all(item.accepted for item in items) for items in originals)
+    without = sum(not all(i.accepted for i in g.items if i.role == "original") for g in groups)
     if 0 < without < len(groups):  # the remarks of a result say what no gold at all means
         lost = "accuracy and tau_conditioned"
         if groups[0].expect == "implied":
@@ -145,7 +172,7 @@ def _notes(groups: Sequence[Group]) -> list[str]:
         notes.append(
             f"{without:,} of {len(groups):,} groups {have} no gold label for the original: {lost} leave {them} out"
         )
-    if not all(item.choices for group in groups for item in group.items):
+    if not all(item.choices for group in few(groups) for item in group.items):
         notes.append(
             "no labels to choose from, so answers are free text; to choose from labels, add --label for each "
             f"or a gold column with 2 to {MOST_LABELS} of them"

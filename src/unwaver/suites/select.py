@@ -12,6 +12,7 @@ from typing import Any
 from unwaver import registry
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import EXTENSIONS
+from unwaver.groups.packed import joined, together
 from unwaver.types import Group, Suite
 
 _FILES = (*EXTENSIONS, ".parquet", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".xls", ".ods", ".txt")
@@ -34,7 +35,7 @@ class Case:
 class Selection:
     """The groups of a run, the notes on how they were made, and the suites they came from."""
 
-    groups: list[Group]
+    groups: Sequence[Group]
     notes: dict[str, list[str]]
     suites: list[Suite] = field(default_factory=list)
 
@@ -51,17 +52,18 @@ def select(
 
     `limit` takes the first groups of each suite/task/kind in file order, `sample` random ones.
     """
-    groups: list[Group] = []
+    parts: list[Sequence[Group]] = []
     notes: dict[str, list[str]] = {}
     suites: dict[int, Suite] = {}
     for case in cases(names, options):
         found = _some(case, limit, sample, seed)
         if not found:
             raise DataError(f"{case.name} has no groups", hint="unwaver list suites shows how many each suite has")
-        groups += found
+        parts.append(found)
         suites[id(case.suite)] = case.suite
         if said := case.suite.notes(case.task, case.kind):
             notes[case.name] = said
+    groups = joined(parts)
     if len(suites) > 1:
         _check_ids(groups)
     return Selection(groups, notes, list(suites.values()))
@@ -140,11 +142,11 @@ def _looks_like_file(name: str) -> bool:
     return name.startswith((".", "~", "/")) or name.lower().removesuffix(".gz").endswith(_FILES)
 
 
-def _some(case: Case, limit: int | None, sample: int | None, seed: int) -> list[Group]:
+def _some(case: Case, limit: int | None, sample: int | None, seed: int) -> Sequence[Group]:
     groups = case.suite.groups(case.task, case.kind)
     if sample is None:
-        return list(islice(groups, limit))
-    everything = list(groups)
+        return together(groups) if limit is None else list(islice(groups, limit))
+    everything = together(groups)
     # the pairs of both kinds of a task are the same: the seed does not depend on the kind
     random, count = Random(f"{seed}/{case.task}"), min(sample, len(everything))
     if not case.suite.balanced:
