@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -96,7 +97,10 @@ def _colon(lang: str) -> str:
 def _styled(asked: Asked) -> str:
     head, task = _HEADS[asked.lang]
     question = "\n".join([sentence(asked.question), *asked.listed])
-    parts = [*((h or "Text", t) for h, t in asked.context), (head, question), (task, asked.instruction)]
+    parts = [(h or "Text", t) for h, t in asked.context]
+    if stated := re.match(r"(Statement): (.+)\n", question):  # has a head of its own
+        parts, question = [*parts, (stated[1], stated[2])], question[stated.end() :]
+    parts += [(head, question), (task, asked.instruction)]
     if asked.style == "markdown":
         return "\n\n".join(f"**{h}**\n\n{t}" for h, t in parts)
     if asked.style == "json":

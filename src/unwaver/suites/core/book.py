@@ -53,7 +53,8 @@ def made(
     """A group about (table, fact, task); `note` tells groups of the same fact apart."""
     table, fact, task = about
     name = f"{book.suite}/{task}/{kind}/{table}/{fact}{note and '/'}{note}"
-    return Group(name, book.suite, task, kind, expect, tuple(items), cluster=f"{table}/{fact}", tag=table)
+    cluster = f"{table}/{book.by_name[table].cluster_of(fact)}"
+    return Group(name, book.suite, task, kind, expect, tuple(items), cluster=cluster, tag=table)
 
 
 def same(book: Book, kind: str, source: Source, variants: Sequence[Asked], expect: Expect = "same") -> Group:

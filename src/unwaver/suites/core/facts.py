@@ -255,6 +255,7 @@ def choice_source(table: Table, question: Question, row: Row, seed: object) -> S
 
 def labelled_source(table: Table, question: Question, row: Row, seed: object) -> Source:
     counts = {lang: len(texts) for lang, texts in question.ask.items() if _has_texts(question, row, lang)}
+    counts["en"] *= 1 + len(_listed(row, question.reworded))
     make = partial(labelled, table, question, row)
     return Source(
         table.name,
@@ -272,7 +273,11 @@ def _has_texts(question: Question, row: Row, lang: str) -> bool:
 
 
 def labelled(table: Table, question: Question, row: Row, lang: str, n: int) -> Asked:
-    """A text, or two, to be labelled: a review, a line of news, premise and hypothesis."""
+    """A text, or two, to be labelled: a review, a line of news, premise and hypothesis. After the last question
+    the first follows with the (last) text in other words."""
+    again, n = divmod(n, len(question.ask[lang]))
+    if again:
+        row = {**row, question.context[-1]: row[question.reworded][again - 1]}
     texts, cells = contexts(question, row, (lang,))[lang], wording.localised(row, lang)
     return Asked(
         table.name, table.fact(row), question.task, wording.fill(question.ask[lang][n], cells),

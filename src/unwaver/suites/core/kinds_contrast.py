@@ -66,7 +66,8 @@ def _opposite(book: Book, table: Table, question: Question) -> Iterator[Group]:
 def _flipped(book: Book, table: Table, question: Question) -> Iterator[Group]:
     for row in draw(f"{book.seed}/facts", table.rows, table.fact) if question.flipped else ():
         if text := row[question.flipped]:
-            original = labelled_source(table, question, row, book.seed).original
+            source = (labelled_source if question.task else open_source)(table, question, row, book.seed)
+            original = source.original
             gold = _flipped_label(question, row)
             edited: Asked = replace(
                 original,

@@ -60,6 +60,18 @@ def negational(book: Book) -> Iterator[Group]:
                 n = instructions.JUDGING[number(f"{book.seed}/negation/{claim.fact}", len(instructions.JUDGING))]
                 negated = claim.asked("en", n, "negation", not claim.truth)
                 yield _pair(book, "negational", claim, negated, claim.asked("en", n))
+        for question in table.questions:
+            for row in _rows(book, table) if question.negated else ():
+                if row[question.negated]:
+                    yield _negated_text(book, table, question, row)
+
+
+def _negated_text(book: Book, table: Table, question: Question, row: Row) -> Group:
+    """What is entailed is contradicted once it is negated."""
+    original = labelled_source(table, question, row, book.seed).original
+    turned = ((*original.context[:-1], (original.context[-1][0], row[question.negated])), (question.labels[-1],))
+    items = [original.item("original"), replace(original, context=turned[0], accepted=turned[1]).item("variant")]
+    return made(book, "negational", "different", (table.name, original.fact, original.task), items, question.name)
 
 
 def inverse(book: Book) -> Iterator[Group]:
@@ -165,7 +177,7 @@ def _entailed(book: Book, table: Table, question: Question) -> Iterator[Group]:
 
 
 def additive(book: Book) -> Iterator[Group]:
-    """Two statements joined are true if both are; two reviews with the same label keep it."""
+    """Two statements joined are true if both are; two reviews with the same label have it together."""
     for table in book.tables:
         found = [c for c in every_claim(book, table) if not c.context]
         for n, (a, b) in enumerate(pairwise(found)):
@@ -173,7 +185,7 @@ def additive(book: Book) -> Iterator[Group]:
                 frame = instructions.BOTH[n % 2]
                 yield implied(book, "additive", [c.asked("en", FRAME) for c in (a, b)], _both(a, b, frame), b.fact)
         for question in table.questions:
-            if question.joined:
+            if "en" in question.joined:
                 yield from _joined(book, table, question)
 
 
@@ -186,10 +198,11 @@ def _both(a: Claim, b: Claim, frame: str) -> Asked:
 
 
 def _joined(book: Book, table: Table, question: Question) -> Iterator[Group]:
-    column = question.context[0]
+    head = question.heads["en"][0]
     for label in question.labels:
         rows = [row for row in _rows(book, table) if row[question.answer] == label]
         for a, b in pairwise(rows):
-            joined = {**a, column: f"{a[column]} {b[column]}"}
             premises = [labelled(table, question, row, "en", 0) for row in (a, b)]
-            yield implied(book, "additive", premises, labelled(table, question, joined, "en", 0), table.fact(b))
+            texts = tuple((f"{head} {n}", asked.context[0][1]) for n, asked in enumerate(premises, 1))
+            both = replace(premises[0], question=question.joined["en"], context=texts)
+            yield implied(book, "additive", premises, both, table.fact(b))

@@ -24,7 +24,8 @@ def surface_variants(source: Source, seed: object) -> list[Asked]:
 
 
 def _typos(asked: Asked, seed: object) -> Iterator[Asked]:
-    kept = {word for name in asked.kept for word in re.findall(r"\w+", name.lower())} | _KEPT
+    names = (*asked.kept, *asked.choices)
+    kept = {word for name in names for word in re.findall(r"\w+", name.lower())} | _KEPT
     words = [
         m
         for m in re.finditer(r"(?<![\w'’])[a-z]+(?![\w'’])", asked.question)

@@ -29,12 +29,13 @@ Row = Mapping[str, Cell]
 Wordings = Mapping[str, tuple[str, ...]]  # by language
 Sentence = Mapping[str, str]  # by language
 
-_TABLE_KEYS = ("name", "rule", "columns", "rows", "questions", "chains", "case")
-_TEXTS = ("statement", "negation", "question", "inverse", "opposite", "hint")  # a sentence by language
+_TABLE_KEYS = ("name", "rule", "columns", "rows", "questions", "chains", "case", "cluster")
+_TEXTS = ("statement", "negation", "question", "inverse", "opposite", "hint", "joined")  # a sentence by language
 _LISTS = ("open", "ask", "words", "heads", "rubric")  # a list of texts by language
 _PLAIN = (
     "name", "task", "answer", "among", "wrong", "context", "converse", "contrast", "near", "pair", "labels",
-    "flipped", "flipped_answer", "joined", "symmetric", "triple", "choice", "choice_only", "chains_only",
+    "flipped", "flipped_answer", "reworded", "negated", "symmetric", "triple", "choice", "choice_only",
+    "chains_only",
 )  # fmt: skip
 
 
@@ -55,7 +56,8 @@ class Question:
     labels: tuple[str, ...] = ()
     flipped: str = ""
     flipped_answer: str = ""
-    joined: bool = False
+    reworded: str = ""  # column with the (last) text in other words, as often as you like
+    negated: str = ""  # entailment: column with the negated hypothesis
     symmetric: tuple[str, ...] = ()
     triple: str = ""
     choice: bool = True
@@ -67,6 +69,7 @@ class Question:
     inverse: Sentence = field(default_factory=dict)
     opposite: Sentence = field(default_factory=dict)
     hint: Sentence = field(default_factory=dict)
+    joined: Sentence = field(default_factory=dict)  # asked about two texts with the same label
     open: Wordings = field(default_factory=dict)
     ask: Wordings = field(default_factory=dict)
     words: Wordings = field(default_factory=dict)
@@ -105,6 +108,7 @@ class Table:
     questions: tuple[Question, ...]
     chains: tuple[Chain, ...] = ()
     case: bool = True  # whether capitals carry no meaning
+    cluster: str = ""  # column with what rows have in common that are not independent
     remembered: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # what is worked out once
 
     @cached_property
@@ -113,6 +117,10 @@ class Table:
 
     def fact(self, row: Row) -> str:
         return first(row[self.columns[0]])
+
+    def cluster_of(self, fact: str) -> str:
+        row = self.by_fact.get(fact)
+        return first(row[self.cluster]) if self.cluster and row else fact
 
     def named(self, question: str) -> Question:
         return next(q for q in self.questions if q.name == question)
@@ -174,6 +182,7 @@ class _Reader:
             questions=tuple(self._question(columns, q) for q in entry["questions"]),
             chains=tuple(self._chain(c) for c in entry.get("chains", ())),
             case=bool(entry.get("case", True)),
+            cluster=entry.get("cluster", ""),
         )
         self._check(table)
         return table
@@ -207,7 +216,7 @@ class _Reader:
             values[key] = tuple(values.get(key, ()))
         question = Question(**values)
         named = [question.answer, question.among, question.wrong, question.flipped, question.flipped_answer]
-        named += [question.triple, *question.context, *question.pair.values()]
+        named += [question.triple, question.reworded, question.negated, *question.context, *question.pair.values()]
         if unknown := [c for c in named if c and c not in columns]:
             raise self._error(
                 f"question {question.name!r}: there is no column {unknown[0]!r}", near(unknown[0], columns)
