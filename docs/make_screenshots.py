@@ -1,7 +1,7 @@
-"""The screenshots of docs/report.md: `python docs/make_screenshots.py DEMO-RUN BECEL-RUN`.
+"""The screenshots of README and docs/report.md: `python docs/make_screenshots.py DEMO-RUN [BECEL-RUN]`.
 
-DEMO-RUN is the folder of `unwaver run sample --model demo/smollm2`, BECEL-RUN that of a run of becel/snli. Of the
-latter no group is shown: its texts are not ours. Needs Playwright and chromium.
+DEMO-RUN is the folder of `unwaver run core-mini --model demo/smollm2`, BECEL-RUN that of a run of becel/snli. Of
+the latter no group is shown: its texts are not ours. Needs Playwright and chromium.
 """
 
 from __future__ import annotations
@@ -33,14 +33,18 @@ SHOTS = (
 )
 
 
-def main(demo: Path, becel: Path) -> None:
-    files = {}
+def main(demo: Path, becel: Path | None = None) -> None:
+    files: dict[str, Path] = {}
     for name, run in (("demo", demo), ("becel", becel)):
+        if run is None:
+            continue
         files[name] = run / "report.html"
         files[name].write_text(page(read_sources([run])), encoding="utf-8")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, run, size, colours, section in SHOTS:
+            if run not in files:
+                continue
             context = browser.new_context(viewport=size, color_scheme=colours, device_scale_factor=1)
             shown = context.new_page()
             shown.goto(files[run].resolve().as_uri())
@@ -67,4 +71,4 @@ def save(name: str, png: bytes) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*map(Path, sys.argv[1:3]))
