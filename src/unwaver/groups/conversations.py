@@ -163,6 +163,13 @@ def filled(messages: Sequence[Message], answers: Mapping[str, str]) -> tuple[Mes
     return tuple(replace(m, text=ANSWER_OF.sub(text_of, m.text)) if "{" in m.text else m for m in messages)
 
 
+def shown_fields(item: Item) -> Mapping[str, str]:
+    """The texts for people: an answer that a message holds is named in words."""
+    if not item.messages or not awaited(item):
+        return item.fields
+    return {name: ANSWER_OF.sub("(its own answer)", text) for name, text in item.fields.items()}
+
+
 def check_awaited(group: Group, where: Where) -> None:
     """Refuse {answer of ITEM} unless ITEM stands before it in the group."""
     before: list[str] = []

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from unwaver.answers.unreadable import shortened
+from unwaver.groups.conversations import shown_fields
 from unwaver.metrics.block import Block
 from unwaver.reports.ranking import BROKEN, Ranked
 from unwaver.reports.source import Source
@@ -77,13 +78,15 @@ def _worst(source: Source, block: Block, frame: pl.DataFrame, found: Ranked) -> 
 
 def _sides(source: Source, rows: Sequence[Row], expect: str) -> Iterator[Side]:
     group = source.groups.get(rows[0]["group"])
-    fields = {item.id: item.fields for item in group.items} if group else {}
+    fields = {item.id: shown_fields(item) for item in group.items} if group else {}
     shown = [(row, _texts(row, fields)) for row in _chosen(rows, expect)]
     shared = set.intersection(*(set(texts) for _, texts in shown)) if len(shown) > 1 else set()
     if expect == "implied" or all(set(texts) <= shared for _, texts in shown):
         shared = set()
     for row, texts in shown:
-        yield Side(row["role"], tuple(pair for pair in texts if pair not in shared), _answer(row), _right(row))
+        # a conversation may go on where another ended: then that one is shown whole
+        own = [pair for pair in texts if pair not in shared] or texts
+        yield Side(row["role"], tuple(own), _answer(row), _right(row))
 
 
 def _texts(row: Row, fields: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from unwaver.answers.unreadable import shortened
+from unwaver.groups.conversations import shown_fields
 from unwaver.metrics.block import Block
 from unwaver.reports.ranking import BROKEN as BROKEN
 from unwaver.reports.ranking import HELD as HELD
@@ -147,7 +148,7 @@ class _Columns:
             choices = item.choices if item else ()
             self.item["choices"].append(self.label_sets(tuple(self.labels(c) for c in choices)))
             self.item["first"].append(len(self.field["name"]))
-            for field, text in item.fields.items() if item else _named(columns, n):
+            for field, text in shown_fields(item).items() if item else _named(columns, n):
                 if text:
                     self.field["name"].append(self.fields(field))
                     self.field["text"].append(self.texts(text))

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unwaver.answers.unreadable import shortened
+from unwaver.groups.conversations import shown_fields
 from unwaver.text.shown import safe
 from unwaver.types import Group, Item
 
@@ -50,7 +51,7 @@ def print_group(
             answer, was_cut = _said(item, said, times, longest)
             cut |= was_cut
             console.print(Text.assemble("  ", (f"{role:<11}", "dim"), answer))
-        for name, text in item.fields.items():
+        for name, text in shown_fields(item).items():
             before = first.fields.get(name, "") if item.role == "variant" else text
             if item is not first and item.role == "variant" and before == text:
                 continue
