@@ -268,3 +268,22 @@ def test_labels_by_probability_are_put_in_as_words(tmp_path: Path) -> None:
     place = written(tmp_path / "doubt.jsonl", [asked_twice(0)])
     unwaver.run(place, answer, out=tmp_path / "r")
     assert seen[1] == f"User: Is 0 even?\n\nAssistant: no\n\nUser: {SURE}\n\nAssistant:"
+
+
+def test_batches_by_hand_follow_one_another(tmp_path: Path) -> None:
+    place = written(tmp_path / "doubt.jsonl", [asked_twice(n) for n in range(4)])
+    model, known = {"base_url": "http://127.0.0.1:9/v1"}, list[str]()
+    for wave in range(2):
+        todo, results = tmp_path / f"todo{wave}.jsonl", tmp_path / f"results{wave}.jsonl"
+        options: dict[str, Any] = {"batch_in": tuple(known)} if known else {}
+        unwaver.run(place, "openai/m", model_args=model, out=tmp_path / "r", batch_out=todo, **options)
+        lines = [json.loads(line) for line in todo.read_text().splitlines()]
+        assert [is_second(line["body"]) for line in lines] == [wave == 1] * 4
+        done = [
+            {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": reply("Yes.").body}}
+            for line in lines
+        ]
+        results.write_text("".join(json.dumps(line) + "\n" for line in done))
+        known.append(str(results))
+    result = unwaver.run(place, "openai/m", model_args=model, out=tmp_path / "r", batch_in=tuple(known))
+    assert tau_of(result).counted == 4
