@@ -247,3 +247,14 @@ def test_python_has_the_same_rule(said: Said, tmp_path: Path) -> None:
     options: dict[str, Any] = {"bucket": "x"}
     with pytest.raises(UsageError, match="--bucket has no effect"):
         unwaver.score(tmp_path / "out", **options)
+
+
+def test_conversations_are_sent_as_they_are(said: Said) -> None:
+    spoken = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it late, my friend?"}]
+    Path("chat.jsonl").write_text(json.dumps({"messages": spoken}))
+    run = "run chat.jsonl --variants surface_case --task question --model fake/random --no-report --out out"
+    assert "--system has no effect: every conversation has a system message" in said(f"{run} --system Kind.")
+    assert "--message has no effect" not in said(f"{run}2 --message system")
+    Path("t.txt").write_text("{question}")
+    assert "--template has no effect: conversations are sent as they are" in said(f"{run}3 --template t.txt")
+    assert "--message has no effect: it is for variants of conversations" in said(f"{RUN}4 --message system")

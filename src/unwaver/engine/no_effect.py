@@ -74,6 +74,7 @@ def lines(prepared: Prepared) -> Iterator[str]:
         **dict(_of_suites(prepared)),
         **dict(_of_run(prepared)),
         **dict(_of_models(prepared)),
+        **dict(_of_conversations(prepared)),
     }.items():
         yield f"{option_of(name)} has no effect: {why}"
     yield from _on_models(prepared)
@@ -83,6 +84,21 @@ def _given(config: Config, names: Iterable[str]) -> list[str]:
     """Those that were given another value than the default."""
     plain = Config((), ())
     return [name for name in names if getattr(config, name) != getattr(plain, name)]
+
+
+def _of_conversations(prepared: Prepared) -> Iterator[tuple[str, str]]:
+    """Conversations are sent as they are, and other items have no messages."""
+    config = prepared.config
+    asked = [item for group in prepared.groups for item in group.items if item.role != "judge"]
+    spoken = [item for item in asked if item.messages]
+    if config.message and not (spoken and config.variants):
+        yield "message", "it is for variants of conversations: rows with messages or a system column"
+    if not asked or len(spoken) < len(asked):
+        return
+    for name in _given(config, ["template", "shots", "shots_from", "form"]):
+        yield name, "conversations are sent as they are, without a template and solved examples"
+    if config.system is not None and all(any(m.role == "system" for m in item.messages) for item in spoken):
+        yield "system", "every conversation has a system message of its own"
 
 
 # --- suites, files and builders ---------------------------------------------------------------------------------
