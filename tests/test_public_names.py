@@ -24,6 +24,7 @@ NAMES = [
     "Group",
     "Item",
     "Meaning",
+    "Message",
     "Model",
     "Phrase",
     "Request",

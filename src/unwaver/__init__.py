@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from unwaver.types import Answer as Answer
     from unwaver.types import Group as Group
     from unwaver.types import Item as Item
+    from unwaver.types import Message as Message
     from unwaver.types import Model as Model
     from unwaver.types import Request as Request
     from unwaver.types import Score as Score
@@ -47,6 +48,7 @@ _HOMES = {
     "Group": "types",
     "Item": "types",
     "Meaning": "meaning",
+    "Message": "types",
     "Model": "types",
     "Phrase": "meaning",
     "Request": "types",

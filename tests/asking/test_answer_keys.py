@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from unwaver.asking.ask import key_maker
-from unwaver.types import Answer, Batch, Message, Request
+import pytest
+
+from unwaver.asking.ask import key_maker, make_plan
+from unwaver.errors import DataError
+from unwaver.groups.conversations import conversation
+from unwaver.types import Answer, Batch, Group, Message, Request
 
 
 class Reader:
@@ -52,3 +56,10 @@ def test_a_model_that_reads_no_prompt_has_the_key_of_what_it_reads() -> None:
     model = Reader()
     model.reads = ("segments",)
     assert key_maker(model)(PLAIN) == key_maker(model)(replace(PLAIN, messages=(Message("user", "x"),)))
+
+
+def test_a_suite_cannot_await_an_answer_of_another_group() -> None:
+    asked = conversation("a", "t", "original", [Message("user", "{answer of elsewhere}")])
+    group = Group("g", "s", "t", "semantic", "same", (asked,))
+    with pytest.raises(DataError, match="no item with this id before"):
+        make_plan([group], Reader(), lambda item, model: PLAIN)

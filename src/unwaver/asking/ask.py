@@ -73,7 +73,7 @@ def make_plan(
         for item in group.items:
             if not chosen(item) or (item.id, 0) in planned:
                 continue
-            if item.messages and _is_later(item):
+            if item.messages and _is_later(item, group):
                 repeats = way_of(model, item).deterministic
                 plan.later.setdefault(item.id, 1 if repeats else group.times(item, replicates))
                 continue
@@ -89,10 +89,12 @@ def make_plan(
     return plan
 
 
-def _is_later(item: Item) -> bool:
-    from unwaver.groups.conversations import awaited
+def _is_later(item: Item, group: Group) -> bool:
+    from unwaver.groups.conversations import awaited, check_awaited
 
-    return bool(awaited(item))
+    if ids := awaited(item):
+        check_awaited(group)
+    return bool(ids)
 
 
 def replicated(request: Request, replicate: int, model: Model) -> Request:

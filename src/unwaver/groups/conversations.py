@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from unwaver.errors import near
+from unwaver.errors import DataError, near
 from unwaver.files import Where, shown
 from unwaver.types import Group, Item, Message, Request, Role, Speaker
 
@@ -170,18 +170,15 @@ def shown_fields(item: Item) -> Mapping[str, str]:
     return {name: ANSWER_OF.sub("(its own answer)", text) for name, text in item.fields.items()}
 
 
-def check_awaited(group: Group, where: Where) -> None:
+def check_awaited(group: Group, where: Where | None = None) -> None:
     """Refuse {answer of ITEM} unless ITEM stands before it in the group."""
     before: list[str] = []
     for item in group.items:
         for id in awaited(item) if item.messages else ():
             if id not in before:
-                raise where.error(
-                    f"{{answer of {id}}}: there is no item with this id before {shown(item.id)} in its group",
-                    f'give the earlier item "id": {shown(id)}'
-                    if not before
-                    else f"the items before it: {', '.join(before)}",
-                )
+                what = f"{{answer of {id}}}: there is no item with this id before {shown(item.id)} in its group"
+                hint = f"the items before it: {', '.join(before)}" if before else "put that item before it"
+                raise where.error(what, hint) if where else DataError(what, hint=hint)
         before.append(item.id)
 
 
