@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unwaver.errors import DataError, about_json
+from unwaver.errors import DataError, UsageError, about_json
 from unwaver.models.openai_replies import printable
 from unwaver.types import Request
 
@@ -54,12 +54,42 @@ def line_of(id: str, body: Mapping[str, Any], *, anthropic: bool = False) -> str
 
 def _params(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a chat as Anthropic wants it: the system text is not a message, and there is always a limit."""
+    if refused := [name for name in ("response_format", "logprobs") if name in body]:
+        raise UsageError(
+            f"Anthropic's batches have no {refused[0]}", hint="write a file for OpenAI, or leave it out"
+        )
     known = {name: body[name] for name in ("model", "temperature", "top_p", "thinking") if name in body}
-    limit = body.get("max_tokens") or body.get("max_completion_tokens") or 2048
+    known["max_tokens"] = body.get("max_tokens") or body.get("max_completion_tokens") or 2048
     system = "\n\n".join(str(m["content"]) for m in body["messages"] if m["role"] == "system")
-    messages = [{"role": m["role"], "content": m["content"]} for m in body["messages"] if m["role"] != "system"]
-    more: dict[str, Any] = {"stop_sequences": body["stop"]} if "stop" in body else {}
-    return {**known, "max_tokens": limit, **({"system": system} if system else {}), "messages": messages, **more}
+    more: dict[str, Any] = {"system": system} if system else {}
+    more |= {"stop_sequences": body["stop"]} if "stop" in body else {}
+    more |= {"tools": [_tool(tool["function"]) for tool in body["tools"]]} if "tools" in body else {}
+    return {**known, **more, "messages": [_turn(m) for m in body["messages"] if m["role"] != "system"]}
+
+
+def _tool(function: Mapping[str, Any]) -> dict[str, Any]:
+    schema = function.get("parameters") or {"type": "object", "properties": {}}
+    return {"name": function["name"], "description": function.get("description") or "", "input_schema": schema}
+
+
+def _turn(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message with calls of tools, or the result of one, has parts."""
+    text = message.get("content") or ""
+    if message["role"] == "tool":
+        result = {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": text}
+        return {"role": "user", "content": [result]}
+    calls = [
+        {
+            "type": "tool_use",
+            "id": call.get("id"),
+            "name": call["function"]["name"],
+            "input": json.loads(call["function"].get("arguments") or "{}"),
+        }
+        for call in message.get("tool_calls") or ()
+    ]
+    if not calls:
+        return {"role": message["role"], "content": text}
+    return {"role": "assistant", "content": [*([{"type": "text", "text": text}] if text else []), *calls]}
 
 
 def is_result(record: Mapping[str, Any]) -> bool:
