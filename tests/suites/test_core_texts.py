@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from unwaver.suites.core.book import Book
+from unwaver.suites.core.sizes import every_group
 from unwaver.suites.core.suite import all_tables
 from unwaver.suites.core.table import Table, spellings
+from unwaver.types import Group
 from unwaver.variants.around import around
 
 TABLES = {table.name: table for table in all_tables()}
@@ -148,3 +151,51 @@ def test_other_languages_have_a_cell_wherever_english_has_one() -> None:
 def test_at_least_five_tables_are_asked_in_three_languages() -> None:
     spoken = [t.name for t in TABLES.values() if any({"de", "zh"} <= set(t.languages(q)) for q in t.questions)]
     assert len(spoken) >= 15
+
+
+def groups_of(name: str) -> dict[tuple[str, str], list[Group]]:
+    found: dict[tuple[str, str], list[Group]] = {}
+    for group in every_group(Book("core", (TABLES[name],))):
+        found.setdefault((group.task, group.kind), []).append(group)
+    return found
+
+
+def test_paraphrases_of_a_review_reword_the_review_too() -> None:
+    reworded = {text for row in rows("reviews") for text in row["reworded"]}
+    groups = groups_of("reviews")["sentiment", "paraphrase"]
+    items = [item for group in groups for item in group.items]
+    assert any(text in item.fields["question"] for item in items for text in reworded)
+    assert all(len({item.accepted for item in group.items}) == 1 for group in groups)
+
+
+def test_two_reviews_are_joined_as_two() -> None:
+    last = groups_of("reviews")["sentiment", "additive"][0].items[-1].fields["question"]
+    assert re.fullmatch(r"Review 1: .+\nReview 2: .+\nAre these two reviews positive or negative\?", last)
+
+
+def test_a_negated_hypothesis_is_contradicted() -> None:
+    groups = groups_of("entailment")["entailment", "negational"]
+    golds = {tuple(item.accepted[0] for item in group.items) for group in groups}
+    assert golds == {("entailment", "contradiction")}
+    assert len(groups) == sum(bool(row["negated"]) for row in rows("entailment"))
+
+
+def test_an_edited_passage_has_another_answer_and_stories_are_clusters() -> None:
+    groups = groups_of("passages")["open", "contrast"]
+    assert len(groups) == len({row["story"] for row in rows("passages")}) == len({g.cluster for g in groups})
+    for group in groups:
+        original, edited = group.items
+        assert original.accepted != edited.accepted
+        assert original.fields["question"].split("\n")[-1] == edited.fields["question"].split("\n")[-1]
+
+
+def test_a_typing_error_spares_the_answers() -> None:
+    for group in groups_of("animals")["open", "surface"]:
+        for item in group.items:
+            assert all(choice in item.fields["question"] for choice in item.choices)
+
+
+def test_a_statement_has_a_head_of_its_own_in_other_formats() -> None:
+    texts = [item.fields["question"] for group in groups_of("animals")["yes_no", "format"] for item in group.items]
+    assert not [text for text in texts if re.search(r"question\W+statement", text, re.I)]
+    assert any('"statement": ' in text for text in texts)
