@@ -261,6 +261,25 @@ def test_a_server_without_batches(call: Any, tmp_path: Path) -> None:
     assert "--batch-out FILE" in err
 
 
+@pytest.mark.slow
+def test_batches_of_a_store_in_postgresql(unwaver: Any, tmp_path: Path) -> None:
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'unwaver[postgres]'")
+    import postgres_server
+
+    if told := postgres_server.missing():
+        pytest.skip(told)
+    write_questions(tmp_path)
+    with postgres_server.server() as postgres, BatchServer(failing=0.2, polls=0) as server:
+        store = postgres.new("batches")
+        for _ in range(2):
+            done = unwaver(*command(server.url, "--batch", "--store", store))
+            assert done.returncode == 3, done.stderr
+        answers, failures = counts(tmp_path)
+    assert answers + sum(failures.values()) == 2 * ITEMS
+    assert failures
+    assert set(server.submitted.values()) == {1}
+
+
 def killed_after_submitting(folder: Path, server: BatchServer, *more: object) -> None:
     """Start the command and kill it when the server has made the batch, before it has said so."""
     arguments = [sys.executable, "-m", "unwaver.cli.main", *command(server.url, "--batch", *more)]

@@ -132,7 +132,7 @@ class Store:
 
         def write(db: Any) -> None:
             db.executemany("INSERT INTO answers VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING", good)
-            if db.execute("SELECT 1 FROM failures LIMIT 1").fetchone():
+            if list(db.execute("SELECT 1 FROM failures LIMIT 1")):  # no cursor in PostgreSQL
                 db.executemany("DELETE FROM failures WHERE key = ?", [(row[0],) for row in good])
             db.executemany(FAILED, failed)
             if any(a.beside is not None for _, a in batch):
