@@ -16,6 +16,7 @@ from unwaver.suites.core.table import read_table
 from unwaver.suites.core.wording import fill, with_article
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_relation_holds_on_the_right_answers(seed: int) -> None:
     assert list(problems(list(every_group(Book("core", all_tables(), seed))))) == []

@@ -59,12 +59,12 @@ class Asked:
     def fields(self) -> dict[str, str]:
         cue = CUES[self.lang]
         end = f"\n{cue}" if self.style else f"\n{self.instruction}\n{cue}"
-        return {"question": self.body, "instruction": end}
+        return {"instruction": end, "question": self.body}  # what is asked last, since lists of groups show this
 
     @property
     def text(self) -> str:
         """What a model reads."""
-        return "".join(self.fields.values())
+        return self.fields["question"] + self.fields["instruction"]
 
     @cached_property
     def id(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from unwaver.errors import UnwaverError
 from unwaver.suites.core.book import Book
-from unwaver.suites.core.quality import problems
+from unwaver.suites.core.quality import problems, text_of
 from unwaver.suites.core.sizes import every_group
 from unwaver.suites.core.suite import all_tables
 from unwaver.suites.core.table import read_table
@@ -28,7 +28,7 @@ def main(files: list[str]) -> int:
         shown[group.task, group.kind] += 1
         if shown[group.task, group.kind] == 1:
             for item in group.items:
-                text = "".join(item.fields.values()) or "\n".join(str(m) for m in getattr(item, "messages", ()))
+                text = "\n".join(f"{m.role}: {m.text}" for m in item.messages) or text_of(item)
                 print(f"--- {group.task}/{group.kind} {item.role} -> {', '.join(item.accepted)}\n{text}")
     for (task, kind), count in sorted(shown.items()):
         print(f"{task}/{kind}: {count} groups")

@@ -34,9 +34,9 @@ def sizes() -> str:
         families = Counter(family_of(g.task, g.kind) for g in groups)
         rows.append([
             f"`{suite.name}`", f"{len(groups):,}", f"{requests:,}", len({g.kind for g in groups}),
-            len({g.tag for g in groups}), *(f"{families[f]:,}" for f in FAMILIES),
+            len({g.tag for g in groups}), *(f"{families[f]:,}" for f in FAMILIES), f"`{suite.version}`",
         ])  # fmt: skip
-    return _table(["suite", "groups", "unique requests", "kinds", "tables", *FAMILIES], rows)
+    return _table(["suite", "groups", "unique requests", "kinds", "tables", *FAMILIES, "version"], rows)
 
 
 def kinds() -> str:

@@ -12,7 +12,7 @@ from unwaver.suites.core.table import LABELLED, PREFERENCE, Table
 from unwaver.tasks import Form, Task
 
 PROMPT = "{question}{instruction}"
-FIELDS = ("question", "instruction")
+FIELDS = ("instruction", "question")
 
 
 def tasks_of(tables: Iterable[Table]) -> dict[str, Task]:

@@ -41,7 +41,7 @@ def text_of(item: Item) -> str:
     """What is asked: of a conversation the last message, since the others were asked before."""
     if item.messages:
         return item.messages[-1].text
-    return "".join(item.fields.values())
+    return item.fields["question"] + item.fields["instruction"]
 
 
 def _relation(group: Group) -> Iterator[str]:
