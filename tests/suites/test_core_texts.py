@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from unwaver.errors import DataError
 from unwaver.suites.core.book import Book
 from unwaver.suites.core.sizes import every_group
 from unwaver.suites.core.suite import all_tables
-from unwaver.suites.core.table import Table, spellings
+from unwaver.suites.core.table import Table, read_table, spellings
 from unwaver.types import Group
 from unwaver.variants.around import around
 
@@ -199,3 +201,34 @@ def test_a_statement_has_a_head_of_its_own_in_other_formats() -> None:
     texts = [item.fields["question"] for group in groups_of("animals")["yes_no", "format"] for item in group.items]
     assert not [text for text in texts if re.search(r"question\W+statement", text, re.I)]
     assert any('"statement": ' in text for text in texts)
+
+
+MINE = """
+name = "mine"
+rule = "r"
+columns = ["id", "text", "who", "others", "edited"]
+rows = [["one", "Ann sang. Bob and Eve danced.", "Ann", ["Bob", "Eve"], "Bob sang. Ann and Eve danced."]]
+"""
+WHO = """
+[[questions]]
+name = "who"
+answer = "who"
+among = "others"
+context = "text"
+open.en = ["who sang?", "which person sang?", "name who sang.", "___ sang.", "tell me who sang.", "who was it that sang?"]
+"""
+
+
+@pytest.mark.parametrize(("table", "question", "said"), [
+    ('cluster = "story"\n', "", "cluster: there is no column 'story'"),
+    ("", 'flipped = "edited"\n', "flipped without flipped_answer"),
+    ("", 'reworded = "edited"\n', "row 'one': edited is not a list of texts"),
+    ("", "joined = true\n", "who.joined: found True, expected a table of keys"),
+])  # fmt: skip
+def test_a_wrong_key_of_a_text_is_refused_with_the_place(
+    tmp_path: Path, table: str, question: str, said: str
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(MINE + table + WHO + question, encoding="utf-8")
+    with pytest.raises(DataError, match=re.escape(said)):
+        read_table(file)

@@ -230,12 +230,15 @@ class _Reader:
 
     def _check(self, table: Table) -> None:
         names = [q.name for q in table.questions]
+        if table.cluster and table.cluster not in table.columns:
+            raise self._error(f"cluster: there is no column {table.cluster!r}", near(table.cluster, table.columns))
         for chain in table.chains:
             if chain.kind not in ("transitive", "inherited") or len(chain.premises) != 2:
                 raise self._error(f"chain {chain}: expected kind transitive or inherited, and two premises")
             if unknown := [n for n in (*chain.premises, chain.conclusion) if n not in names]:
                 raise self._error(f"a chain names the question {unknown[0]!r}", near(unknown[0], names))
         for question in table.questions:
+            self._check_edits(table, question)
             for other in filter(None, (question.converse, question.contrast)):
                 if other not in names:
                     raise self._error(
@@ -245,6 +248,19 @@ class _Reader:
                 if fact not in table.by_fact:
                     raise self._error(f"{question.name}.near: there is no row {fact!r}", near(fact, table.by_fact))
             self._check_wordings(table, question)
+
+    def _check_edits(self, table: Table, question: Question) -> None:
+        """Of a text: paraphrases are lists, and an edit has a text to change and an answer."""
+        where = f"question {question.name!r}"
+        for column in filter(None, (question.reworded, question.among, question.wrong)):
+            for row in table.rows:
+                if not isinstance(row[column], list):
+                    hint = f'write ["…", "…"] in column {column!r}'
+                    raise self._error(f"row {table.fact(row)!r}: {column} is not a list of texts", hint)
+        if question.flipped and not question.context:
+            raise self._error(f"{where}: flipped without context", "name the column with the text as context")
+        if question.flipped and not question.task and not question.flipped_answer:
+            raise self._error(f"{where}: flipped without flipped_answer", "name the column with the new answer")
 
     def _check_wordings(self, table: Table, question: Question) -> None:
         where = f"question {question.name!r}"
