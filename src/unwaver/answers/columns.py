@@ -33,13 +33,14 @@ class Origin:
 
     file: str | None = None
     lines: Sequence[int] | None = None
+    first: int = 0  # the row of the file that the first row is
 
     def error(self, message: str, hint: str, row: int | None = None) -> DataError:
         if row is None:
             return DataError(message, hint=hint, file=self.file)
         if self.lines is not None:
             return DataError(message, hint=hint, file=self.file, line=self.lines[row])
-        return DataError(f"row {row}: {message}", hint=hint, file=self.file)
+        return DataError(f"row {self.first + row}: {message}", hint=hint, file=self.file)
 
 
 NOWHERE = Origin()
@@ -128,7 +129,7 @@ def lists_of_numbers(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
     """As lists of numbers; an empty list is not a value."""
     expected = "a list of numbers: [0.9, 0.1]"
     if column.null_count() == len(column):
-        return pl.Series(column.name, [None] * len(column), dtype=pl.List(pl.Float64))
+        return pl.repeat(None, len(column), dtype=pl.List(pl.Float64), eager=True).alias(column.name)
     column = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
     inner = getattr(column.dtype, "inner", None)
     if not isinstance(column.dtype, pl.List) or not (inner.is_numeric() or inner == pl.Null):  # type: ignore[union-attr]
@@ -173,7 +174,7 @@ def _cast(column: pl.Series, dtype: Any, origin: Origin, expected: str) -> pl.Se
         if column.null_count() < len(column):
             message = f'column "{column.name}": found values of type {_named(given)}, expected {expected}'
             raise origin.error(message, "correct it")
-        return pl.Series(column.name, [None] * len(column), dtype=dtype)
+        return pl.repeat(None, len(column), dtype=dtype, eager=True).alias(column.name)
     if given in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
@@ -203,16 +204,16 @@ def read_parquet(
 ) -> pl.DataFrame:
     """The table in a file, or the expressions that are `chosen` for its schema."""
     if chosen is None:
-        return _polars_reads(path, lambda: pl.read_parquet(path))
+        return polars_reads(path, lambda: pl.read_parquet(path))
     wanted = list(chosen(parquet_schema(path)))
-    return _polars_reads(path, lambda: pl.scan_parquet(path).select(wanted).collect())
+    return polars_reads(path, lambda: pl.scan_parquet(path).select(wanted).collect())
 
 
 def parquet_schema(path: Path) -> Mapping[str, Any]:
-    return _polars_reads(path, lambda: pl.read_parquet_schema(path))
+    return polars_reads(path, lambda: pl.read_parquet_schema(path))
 
 
-def _polars_reads(path: Path, read: Callable[[], Read]) -> Read:
+def polars_reads(path: Path, read: Callable[[], Read]) -> Read:
     """Polars meets some damage with a panic, which is no Exception and is printed by Rust itself."""
     try:
         with _without_panics():

@@ -10,7 +10,7 @@ import click
 from unwaver.cli.options import DOMAIN, FORCE, FULL, JSON, PATH, QUIET, THETA, UNREADABLE_OUT, answer_options
 from unwaver.cli.printing import emit
 from unwaver.cli.sections import option, section, verb
-from unwaver.errors import UnwaverError
+from unwaver.errors import UnwaverError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +47,11 @@ if TYPE_CHECKING:
     ),
     FORCE,
     UNREADABLE_OUT,
+    option(
+        "--stream",
+        is_flag=True,
+        help="Score a .parquet table of any size in bounded memory; intervals are from Poisson weights.",
+    ),
     FULL,
     JSON.but(help="Print scores.json on stdout and nothing else."),
     QUIET,
@@ -59,6 +64,7 @@ def command(
     predictions: Path | None,
     force: bool,
     unreadable_out: Path | None,
+    stream: bool,
     **options: Any,
 ) -> None:
     """Score answers that you already have. No model is asked.
@@ -76,6 +82,10 @@ def command(
         domain = read_domains(domain)
     weights, unreadable, theta = options.pop("weights"), options.pop("unreadable"), options.pop("theta")
     check_answer_options(paths, **options)
+    plain = not (domain or theta or unreadable_out or predictions or weights == "published")
+    if (result := _in_parts(paths, plain, stream, unreadable, options)) is not None:
+        _show(result, as_json, quiet, full)
+        return
     found = load(list(paths), domain=domain or None, **options).with_theta(theta)
     if unreadable_out is not None:
         from unwaver.cli.unreadable_answers import write
@@ -90,9 +100,33 @@ def command(
         click.echo("--weights has no effect: there are no corrected values, which need --test FILE", err=True)
     if theta and not any(score.metric == "C_S" for score in result):
         click.echo("--theta has no effect: none of these groups is of the kind signal", err=True)
+    _show(result, as_json, quiet, full)
+
+
+def _show(result: Result, as_json: bool, quiet: bool, full: bool) -> None:
     emit(result, as_json=as_json, quiet=quiet, full=full)
     if not result.is_complete and "people" not in result.run:  # nobody has to answer everything
         raise click.exceptions.Exit(3)
+
+
+def _in_parts(
+    paths: tuple[Path, ...], plain: bool, stream: bool, unreadable: Any, options: dict[str, Any]
+) -> Result | None:
+    """The scores of a large table that are the same without all of it in memory; None if it is another one."""
+    used = {name: value for name, value in options.items() if value not in (None, (), [], False, "auto")}
+    cut = used.pop("cut", None)
+    if stream and (len(paths) != 1 or paths[0].suffix != ".parquet" or used or not plain):
+        hint = (
+            "unwaver score TABLE.parquet --stream; of other options only --unreadable, --cut and those of output"
+        )
+        raise UsageError("--stream scores one .parquet table with the columns of unwaver", hint=hint)
+    if len(paths) != 1 or used or not plain or paths[0].suffix != ".parquet":
+        return None
+    from unwaver.engine.large_table import is_large, scored
+
+    if not stream and not is_large(paths[0]):
+        return None
+    return scored(paths[0], cut=cut, unreadable=unreadable, streamed=stream)
 
 
 def _write_predictions(frame: pl.DataFrame, place: Path, force: bool) -> None:

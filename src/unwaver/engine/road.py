@@ -107,7 +107,8 @@ def _frame(evidence: Evidence, number: int, tested: Tested) -> pl.DataFrame:
         )
         for groups, answers in tested.parts or [whole]
     ]
-    frame = parts[0] if len(parts) == 1 else pl.concat(parts, how="diagonal_relaxed")
+    alike = all(part.schema == parts[0].schema for part in parts)  # then nothing is copied
+    frame = pl.concat(parts, how="vertical" if alike else "diagonal_relaxed", rechunk=False)
     if evidence.until:
         from unwaver.asking.until import marked
 

@@ -5,7 +5,7 @@ Metrics read a Block and give one value per group. Rows are answers; a *trial* i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -110,11 +110,11 @@ class Block:
         if self.trials == self.groups:  # no replicates: every row is a wording
             return np.arange(len(self.group))
         if (self.item != "").all():
-            return _codes(pl.Series(self.group).cast(pl.String) + "/" + self.item)[0]
+            return codes_of(pl.Series(self.group).cast(pl.String) + "/" + self.item)[0]
         rows = pl.DataFrame({"group": self.group, "trial": self.trial, "target": self.target})
         place = pl.int_range(pl.len()).over("trial", "target")
         names = rows.select(pl.concat_str("group", "target", place, separator="/")).to_series()
-        return _codes(names)[0]
+        return codes_of(names)[0]
 
     @cached_property
     def alone(self) -> Bools:
@@ -192,27 +192,29 @@ class Metric:
     estimate: Callable[[Floats, Codes, int, float], Estimate] | None = None
 
 
-def block_of(frame: pl.DataFrame) -> Block:
-    """The block of a frame (table.SCHEMA) whose rows all have the same suite, task, kind, model, method."""
+def block_of(frame: pl.DataFrame, labels: Sequence[str] | None = None) -> Block:
+    """The block of a frame (table.SCHEMA) whose rows all have the same suite, task, kind, model, method. `labels`
+    are those of the table that it is a part of."""
     is_test = frame["role"] == "test"
     if not is_test.any():
-        return _block(frame, None)
+        return _block(frame, None, labels)
     groups = frame.filter(~is_test)
     if groups.is_empty():
         raise DataError("every row has the role test: there is no group", hint="add the rows of the groups")
     return _block(groups, _block(frame.filter(is_test), None))
 
 
-def _block(frame: pl.DataFrame, test: Block | None) -> Block:
+def _block(frame: pl.DataFrame, test: Block | None, known: Sequence[str] | None = None) -> Block:
     first = frame.row(0, named=True)
-    group, groups = _codes(frame["group"])
+    group, groups = codes_of(frame["group"])
     if frame["cluster"].equals(frame["group"]):
         cluster = np.arange(groups)
     else:
         cluster = np.empty(groups, dtype=np.int64)
-        cluster[group] = _codes(frame["cluster"])[0]
+        cluster[group] = codes_of(frame["cluster"])[0]
     trials, trial = _trials(group, frame["replicate"].to_numpy())
-    labels = frame["label"].unique().drop_nulls().sort()
+    named = frame["label"].unique().drop_nulls() if known is None else pl.Series(known, dtype=pl.String)
+    labels = named.sort()
     code = _lookup(frame["label"], labels)
 
     def any_row(rows: pl.Series) -> Bools:
@@ -298,7 +300,7 @@ def _units(frame: pl.DataFrame, group: Codes, cluster: Codes) -> Codes:
     row = np.repeat(np.arange(len(first)), counts)
     place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
     units = np.full((len(first), int(counts.max())), -1, dtype=np.int64)
-    units[row, place] = _codes(names.explode())[0]
+    units[row, place] = codes_of(names.explode())[0]
     return units
 
 
@@ -320,7 +322,7 @@ def _weight(column: pl.Series, group: Codes, groups: int) -> Floats | None:
     return weight
 
 
-def _codes(column: pl.Series) -> tuple[Codes, int]:
+def codes_of(column: pl.Series) -> tuple[Codes, int]:
     """Numbers 0, 1, … for the distinct values in order of appearance, and how many there are."""
     runs = column.rle_id()
     count = int(runs[-1]) + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -29,16 +29,7 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
     constant = _constant_predictors(blocks)
     scores: list[Score] = []
     for block in blocks:
-        if (block.model, block.method, block.suite, block.task) in constant:
-            flags: tuple[str, ...] = ("constant",)
-        else:
-            flags = ("identical",) if _identical_in_buckets(block) else ()
-            if block.suite in PROFILED and _has_one_label(block):
-                flags = (*flags, ONE_LABEL)
-        if block.kind.endswith(SEEN_SUFFIX):
-            flags = (*flags, SEEN_FLAG)
-        if block.self_certified:
-            flags = (*flags, SELF_CERTIFIED)
+        flags = flags_of(block, constant)
         scores += [replace(s, flags=flags) for s in _scores(block, unreadable, seed)]
     kinds = {block.kind.partition("_")[0] for block in blocks}
     if "fooling" in kinds:
@@ -56,6 +47,21 @@ def score_frame(frame: pl.DataFrame, *, unreadable: Unreadable = "violate", seed
     return scores
 
 
+def flags_of(block: Block, constant: Set[tuple[str, ...]]) -> tuple[str, ...]:
+    """`constant` are those who give one label to everything."""
+    if (block.model, block.method, block.suite, block.task) in constant:
+        flags: tuple[str, ...] = ("constant",)
+    else:
+        flags = ("identical",) if _identical_in_buckets(block) else ()
+        if block.suite in PROFILED and _has_one_label(block):
+            flags = (*flags, ONE_LABEL)
+    if block.kind.endswith(SEEN_SUFFIX):
+        flags = (*flags, SEEN_FLAG)
+    if block.self_certified:
+        flags = (*flags, SELF_CERTIFIED)
+    return flags
+
+
 def partition(frame: pl.DataFrame) -> list[pl.DataFrame]:
     if frame.select(pl.all_horizontal((pl.col(c) == pl.col(c).first()).all() for c in BLOCK)).item():
         return [frame]  # a million groups need no copy
@@ -65,7 +71,7 @@ def partition(frame: pl.DataFrame) -> list[pl.DataFrame]:
 def _scores(block: Block, unreadable: Unreadable, seed: int) -> Iterator[Score]:
     accuracy = accuracy_of(block)
     for found in measured(block, unreadable):
-        yield _score(found, accuracy, seed)
+        yield score_of(found, accuracy, seed)
 
 
 @dataclass(frozen=True)
@@ -113,11 +119,11 @@ class Measured:
 def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
     """Every metric that applies. If a metric can count unreadable answers in two ways, the chosen way first."""
     readings: tuple[Unreadable, Unreadable] = ("skip", "violate") if unreadable == "skip" else ("violate", "skip")
-    for metric in _metrics(block):
+    for metric in metrics_of(block):
         if metric.of_test and block.test:
             yield Measured(metric, block.test, metric.values(block.test), unreadable)
             continue
-        values = _complete_only(metric.values(block), block)
+        values = complete_only(metric.values(block), block)
         both = metric.skippable and bool((block.unreadable & block.complete).any())
         for reading in readings if both else readings[:1]:
             chosen = values
@@ -126,7 +132,7 @@ def measured(block: Block, unreadable: Unreadable) -> Iterator[Measured]:
             yield Measured(metric, block, chosen, reading)
 
 
-def _metrics(block: Block) -> Iterator[Metric]:
+def metrics_of(block: Block) -> Iterator[Metric]:
     kind = block.kind.partition("_")[0]  # items of a base split are in no relation
     about = {kind, *(() if kind == BASE else (block.expect,)), *(("free text",) if block.is_free_text else ())}
     if block.trials > block.groups:
@@ -143,12 +149,12 @@ def _metrics(block: Block) -> Iterator[Metric]:
 
 
 def _of_package(name: str, block: Block) -> Iterable[Metric]:
-    from unwaver.metrics.plug_ins import metrics_of
+    from unwaver.metrics.plug_ins import metrics_of as given
 
-    return metrics_of(name, block)
+    return given(name, block)
 
 
-def _score(measured: Measured, accuracy: float | None, seed: int) -> Score:
+def score_of(measured: Measured, accuracy: float | None, seed: int) -> Score:
     block, metric, counted = measured.block, measured.metric, measured.counted
     found = measured.estimate(seed)
     missing: dict[str, Any] = block.missing
@@ -198,7 +204,7 @@ def _bounded(score: Score, any_of: int, epsilon: float | None) -> Score:
     return replace(score, bound_low=max(low, 0.0), bound_high=min(high, 1.0), epsilon=epsilon)
 
 
-def _complete_only(values: Floats, block: Block) -> Floats:
+def complete_only(values: Floats, block: Block) -> Floats:
     return np.where(_column(block.complete, values), values, np.nan)
 
 
@@ -208,11 +214,17 @@ def _column(flags: np.ndarray, values: Floats) -> np.ndarray:
 
 def accuracy_of(block: Block) -> float | None:
     """Accuracy on originals of complete groups, or on all items of buckets without one; None without gold."""
+    right = answers_judged(block)
+    return float(right.mean()) if len(right) else None
+
+
+def answers_judged(block: Block) -> Floats:
+    """Whether the answers that an accuracy is about are right."""
     known = block.complete[block.group] & ~np.isnan(block.right)
     rows = known & ~block.target
     if block.expect == "bucket" and not rows.any():
         rows = known
-    return float(block.right[rows].mean()) if rows.any() else None
+    return np.asarray(block.right[rows])
 
 
 def _constant_predictors(blocks: Sequence[Block]) -> set[tuple[str, ...]]:

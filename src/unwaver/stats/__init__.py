@@ -76,30 +76,31 @@ def estimate(
     gets the weights of all groups, 0 for those that do not apply.
     """
     table = values[:, None] if values.ndim == 1 else values
-    counted = np.asarray(~np.isnan(table).any(axis=1))
+    counted = np.logical_and.reduce([~np.isnan(column) for column in table.T])
     n = int(counted.sum())
     if n == 0:
         return NOTHING
-    table, units = table[counted], units[counted]
+    if n < len(table):
+        table, units = table[counted], units[counted]
     if units.ndim == 2:
         units = merged(units)
     if by_weight is not None:
         from unwaver.stats.by_weight import by_weight as weighted
 
         return weighted(by_weight, counted, units, share, seed, level)
-    rows = np.column_stack([table, np.ones(n)])
     if units.ndim == 2:
+        rows = np.column_stack([table, np.ones(n)])
         return _by_items(rows, units, reduce or mean, share, seed, level)
     sizes = np.bincount(units)
     clusters = int(np.count_nonzero(sizes))
     if share and reduce is None and clusters == n and zeros_and_ones(table[:, 0]):
         hits = int(table[:, 0].sum())
         return Estimate(hits / n, *binomial(hits, n, level), clusters, "exact")
-    sums = sums_by(units, len(sizes), rows)[sizes > 0]
-    return _by_clusters(sums, reduce or mean, share, seed, level, alone=clusters == n)
+    sums = np.column_stack([sums_by(units, len(sizes), table), sizes])[sizes > 0]
+    return by_clusters(sums, reduce or mean, share, seed, level, alone=clusters == n)
 
 
-def _by_clusters(sums: Floats, reduce: Reduce, share: bool, seed: int, level: float, *, alone: bool) -> Estimate:
+def by_clusters(sums: Floats, reduce: Reduce, share: bool, seed: int, level: float, *, alone: bool) -> Estimate:
     """One row of sums for each cluster; `alone`: each of them is one group."""
     units = len(sums)
     value = value_of(reduce, sums.sum(axis=0))
@@ -201,8 +202,13 @@ def bootstrap(sums: Floats, reduce: Reduce, seed: int = 0, level: float = LEVEL)
     """The BCa interval of `reduce` over clusters drawn with replacement, one row of sums a cluster."""
     if len(sums) > MOST_UNITS:
         sums = _bundles(sums, seed)
+    return bca(sums, _weights(len(sums), seed), reduce, level)
+
+
+def bca(sums: Floats, weights: Floats, reduce: Reduce, level: float) -> tuple[float, float]:
+    """The BCa interval from draws that weigh the rows of sums."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        draws = reduce(_weights(len(sums), seed) @ sums)
+        draws = reduce(weights @ sums)
         draws = draws[~np.isnan(draws)]
         total = sums.sum(axis=0)
         tails = _tails(draws, float(reduce(total)), reduce(total - sums), level)
@@ -236,8 +242,12 @@ def _tails(draws: Floats, value: float, without_one: Floats, level: float) -> tu
 def _bundles(sums: Floats, seed: int) -> Floats:
     """Clusters in MOST_UNITS random bundles. Sums of independent clusters are independent, so a bootstrap
     over bundles estimates the same spread (to about 1 %) at a cost that no longer grows."""
-    bundle = np.random.default_rng(seed).permutation(len(sums)) % MOST_UNITS
-    return sums_by(bundle, MOST_UNITS, sums)
+    return sums_by(_bundle(len(sums), seed), MOST_UNITS, sums)
+
+
+@lru_cache(maxsize=1)
+def _bundle(units: int, seed: int) -> NDArray[np.intp]:
+    return np.random.default_rng(seed).permutation(units) % MOST_UNITS
 
 
 def sums_by(unit: NDArray[np.intp], units: int, table: Floats) -> Floats:
