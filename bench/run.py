@@ -23,6 +23,8 @@ def lines(python: str | Path, script: str) -> list[dict[str, object]]:
 def main() -> None:
     scripts: list[tuple[str | Path, str]] = [(sys.executable, "startup.py"), (sys.executable, "million.py")]
     names = (
+        "very_many.py",
+        "large_table.py",
         "check.py",
         "logs.py",
         "report_page.py",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from unwaver.answers.unreadable import shortened
 from unwaver.groups.conversations import shown_fields
@@ -52,8 +53,8 @@ def columns(
     place = np.concatenate([np.full(len(r.bad), n) for n, r in enumerate(ranked)]) if ranked else np.empty(0, int)
     number = np.concatenate([np.arange(len(r.bad)) for r in ranked]) if ranked else np.empty(0, int)
     worst = worst_first(ranked)
-    written = _Columns(parts, ranked)
     chosen = worst[:most]
+    written = _Columns(parts, ranked, [number[chosen[place[chosen] == n]] for n in range(len(ranked))])
     for done, (at, group) in enumerate(zip(place[chosen].tolist(), number[chosen].tolist(), strict=True)):
         written.add(at, group)
         if done % CHUNK == 0:
@@ -75,7 +76,13 @@ class _Names:
 
 
 class _Columns:
-    def __init__(self, parts: Sequence[tuple[Source, Block, pl.DataFrame]], ranked: Sequence[Ranked]):
+    def __init__(
+        self,
+        parts: Sequence[tuple[Source, Block, pl.DataFrame]],
+        ranked: Sequence[Ranked],
+        shown: Sequence[NDArray[np.int64]],
+    ):
+        """`shown` are the numbers of the groups of each part that will be added."""
         self._parts = parts
         blocks = [block for _, block, _ in parts]
         self._methods = method_names(((b.suite, b.task, b.kind), b.model, b.method) for b in blocks)
@@ -84,7 +91,9 @@ class _Columns:
             (r.state.tolist(), r.bad.tolist(), r.sure.tolist(), block.unreadable.tolist())
             for r, (_, block, _) in zip(ranked, parts, strict=True)
         ]
-        self._rows = [_rows_of(block, frame) for _, block, frame in parts]
+        self._rows = [
+            _rows_of(block, frame, groups) for (_, block, frame), groups in zip(parts, shown, strict=True)
+        ]
         self.texts, self.labels, self.label_sets = _Names(), _Names(), _Names()
         self.fields, self.relations, self.models = _Names(), _Names(), _Names()
         self._items: dict[tuple[object, ...], int] = {}
@@ -181,12 +190,18 @@ def _named(columns: Mapping[str, Sequence[Any]], n: int) -> list[tuple[str, str]
     return [("prompt", prompt)] if prompt else [("item", columns["item"][n])]
 
 
-def _rows_of(block: Block, frame: pl.DataFrame) -> tuple[list[int], dict[str, list[Any]]]:
-    """Where the rows of each group begin, and the columns with groups standing together."""
-    order = np.argsort(block.group, kind="stable")
-    counts = np.bincount(block.group, minlength=block.groups)
+def _rows_of(
+    block: Block, frame: pl.DataFrame, shown: NDArray[np.int64]
+) -> tuple[list[int], dict[str, list[Any]]]:
+    """Where the rows of each group begin, and the columns with groups standing together, of those that are
+    shown."""
+    is_shown = np.zeros(block.groups, dtype=bool)
+    is_shown[shown] = True
+    rows = np.flatnonzero(is_shown[block.group])
+    order = rows[np.argsort(block.group[rows], kind="stable")]
+    counts = np.bincount(block.group[rows], minlength=block.groups)
     starts = [0, *np.cumsum(counts).tolist()]
-    if not (np.diff(block.group) >= 0).all():
+    if len(order) < frame.height or not (np.diff(order) >= 0).all():
         frame = frame[order]
     names = ("group", "item", "role", "label", "gold", "probs", "status")
     columns = {name: frame[name].to_list() for name in names}
