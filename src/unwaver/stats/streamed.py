@@ -95,7 +95,7 @@ class Sums:
             return Estimate(None, None, None, units, None)
         if share and (value <= 0.0 or value >= 1.0):
             return Estimate(value, *binomial(units if value >= 1.0 else 0, units, level), units, "exact")
-        ends = bca(self._bundles, _poisson(seed), reduce, level)
+        ends = bca(self._bundles, _poisson(len(self._bundles), seed), reduce, level)
         if share and not alone and min(self._above_0, self._below_1) < FEWEST:
             exact = binomial(value * units, units, level)
             ends = min(ends[0], exact[0]), max(ends[1], exact[1])
@@ -109,8 +109,8 @@ def _small(sums: Floats) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _poisson(seed: int) -> Floats:
-    return np.random.default_rng(seed).poisson(1.0, (DRAWS, MOST_UNITS)).astype(np.float64)
+def _poisson(units: int, seed: int) -> Floats:
+    return np.random.default_rng(seed).poisson(1.0, (DRAWS, units)).astype(np.float64)
 
 
 def bundle_of(keys: Any, seed: int) -> Any:
