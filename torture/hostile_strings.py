@@ -30,7 +30,7 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "tests")]
 
 from _listening import Listening, Sent, chat, response  # noqa: E402
-from _strings import hostile_strings  # noqa: E402
+from _strings import ADDRESS, hostile_strings  # noqa: E402
 
 STRINGS, SHORT = 1000, 60
 KINDS = 25  # strings that are names of relations: each is a row of every table
@@ -206,14 +206,8 @@ def chromium(log: Path) -> Iterator[Any]:
 
 
 def asked_elsewhere(log: Path) -> list[str]:
-    """The addresses of a network log that are none of ours."""
-    found = set(re.findall(r'"(?:url|host|initiator)": ?"([^"]{1,200})"', log.read_text(errors="replace")))
-    found |= set(re.findall(r'"([^"]*203\.0\.113\.[^"]*)"', log.read_text(errors="replace")))
-    own = re.compile(
-        r"(file|data|blob|about|chrome|devtools|chrome-untrusted|chrome-extension):|not an origin|null"
-    )
-    local = re.compile(r"(https?://)?(127\.0\.0\.1|localhost|\[::1\])([:/].*)?$")
-    return sorted(u for u in found if u and not own.match(u) and not local.match(u))
+    """What a network log has about the address in the strings; a browser's own services are not our matter."""
+    return sorted(set(re.findall(rf'"([^"]*{re.escape(ADDRESS)}[^"]*)"', log.read_text(errors="replace"))))
 
 
 class Watched:
