@@ -14,8 +14,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import polars as pl
 
 from unwaver.errors import DataError, UsageError, near
@@ -34,6 +35,7 @@ from unwaver.logs.common import (
     table_of_entries,
     with_named_fields,
 )
+from unwaver.typed import of_log
 
 NAME = "lm-eval"
 PATTERNS = ("samples_*.jsonl", "samples_*.jsonl.gz")
@@ -58,8 +60,25 @@ def read(path: Path, options: LogOptions) -> pl.DataFrame:
     return pl.concat([_read_file(file, options.about(file, len(files) > 1)) for file in files])
 
 
+class _Sample(msgspec.Struct):
+    """One document, as a samples file holds it; `arguments` are requests as objects or as lists."""
+
+    doc_id: str | int | float | bool | None
+    doc: Any
+    arguments: dict[str, dict[str, Any] | list[Any]] | list[dict[str, Any] | list[Any]]
+    filtered_resps: Annotated[list[Any], msgspec.Meta(min_length=1)]
+    resps: Any = None
+    target: Any = None
+    filter: str | None = None
+    metrics: list[str] | None = None
+    doc_hash: str | None = None
+    prompt_hash: str | None = None
+
+
 def _read_file(file: Path, options: LogOptions) -> pl.DataFrame:
     rows = read_rows(file, required=REQUIRED)
+    for row in rows:
+        of_log(_Sample, row.cells, row.where, "run lm-eval again")
     rows = _of_one_filter(rows, options)
     metric = _metric_key(rows, options)
     name = _DATED.match(stem(file))
@@ -86,9 +105,7 @@ def _model(file: Path, date: str) -> str:
 
 def _metrics(cells: Mapping[str, Any]) -> list[str]:
     """The names of the metrics: the log lists them, or they are the fields that are left."""
-    listed = cells.get("metrics")
-    named = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
-    return named or [name for name in cells if name not in _FIELDS]
+    return list(cells.get("metrics") or ()) or [name for name in cells if name not in _FIELDS]
 
 
 def _of_one_filter(rows: Sequence[Row], options: LogOptions) -> list[Row]:
@@ -159,8 +176,6 @@ class _Said:
 
 def _said(cells: Mapping[str, Any], arguments: Sequence[Sequence[Any]], metric: str | None, where: Where) -> _Said:
     responses = cells["filtered_resps"]
-    if not isinstance(responses, list) or not responses:
-        raise where.error(f'"filtered_resps": found {shown(responses)}, expected a list', "run lm-eval again")
     if len(arguments[0]) < 2:
         raise where.error(
             "found a rolling log-likelihood, which is not an answer", "expected multiple choice or generated text"
