@@ -44,7 +44,7 @@ check: lint
 bench: $(VENV)/.dev $(VENV)-lm-eval/.done
 	$(BIN)/python bench/run.py
 
-# attacks that take minutes: mutated files, killed processes, simulated intervals, real servers
+# attacks that take minutes to hours: mutated files, kills, hostile servers and strings, full disks, real servers
 torture: $(VENV)/.dev $(VENV)-servers/.done
 	$(BIN)/python torture/run.py
 
