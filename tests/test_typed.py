@@ -81,6 +81,12 @@ def test_what_fits() -> None:
     assert typed(list[str], ["caf\udce9"], "f", "hint", halves=True) == ["caf\udce9"]
 
 
+@pytest.mark.parametrize("value", [{"parts": [PART], "\ud800": 1}, {"parts": [PART], "kind": "\udfffx"}])
+def test_half_characters_where_no_name_of_a_file_is(value: Any) -> None:
+    with pytest.raises(DataError, match="expected a text"):
+        typed(Whole, value, "f", "hint", halves=True)
+
+
 def test_the_error_names_file_line_place_and_what_to_do() -> None:
     with pytest.raises(DataError) as caught:
         typed(Old, {"names": "a"}, Where("my.jsonl", 7), "write a list", "tasks.snli")

@@ -86,7 +86,7 @@ def fits(kind: Any, value: Any) -> bool:
     try:
         msgspec.convert(value, kind)
         return True
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # half a character in the name of a field
         return False
 
 
@@ -139,6 +139,12 @@ def _wrong(kind: Any, value: Any) -> Wrong:
     for name, inner, child in _parts(kind, value):
         if not fits(inner, child):
             return _wrong(inner, child).below(name)
+    try:
+        msgspec.convert(value, kind)
+    except UnicodeEncodeError:
+        return unusable(value, infinite=True) or Wrong("", value, _expected(kind, value))
+    except msgspec.ValidationError:
+        pass
     return Wrong("", value, _expected(kind, value))
 
 
