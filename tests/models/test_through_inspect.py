@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ from server import Raw, Server
 
 from unwaver.asking.ask import key_maker
 from unwaver.errors import ModelError, UsageError
+from unwaver.models import through_inspect
 from unwaver.types import Answer, Message, Request
 
-pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'unwaver[inspect]'")
-pytest.importorskip("openai", reason="openai is not installed: pip install 'unwaver[inspect]'")
-
-from unwaver.models import through_inspect
+# importing Inspect takes seconds: not while tests are collected
+MISSING = [name for name in ("inspect_ai", "openai") if find_spec(name) is None]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"{MISSING} not installed: pip install 'unwaver[inspect]'"),
+]
 
 KEY = "sk-inspect-0123456789abcdef"
 ASK = Request("t", (), "Is it?\nAnswer:", ("true", "false"), ("Yes", "No"))
