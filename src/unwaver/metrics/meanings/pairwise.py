@@ -275,34 +275,36 @@ def figures_of_fields(blocks: Sequence[Block], scores: Sequence[Score]) -> Itera
             yield Figure("Which fields differ?", title, says, own[0].metric, spec)
 
 
-def _of_fields(whole: str, of: str) -> Iterator[Meaning]:
-    yield Meaning(
-        f"Cons_{whole}.<field>",
-        title=f"agreement of <field> in {of}",
-        says=f"Mean agreement of <field> in {of} to different wordings of one question. An answer without the "
-        "field differs from one that has it.",
-        formula="mean of f(y_i.<field>, y_j.<field>) over ordered pairs i ≠ j, by question, then over questions",
-        better="high",
-        docs="docs/text.md#json-and-tool-calls",
-        of={"field": r"[^@]+"},
-    )
-    yield Meaning(
-        f"tau_{whole}.<field>",
-        title=f"share of groups in which <field> differs in {of}",
-        says=f"Share of groups in which two {of} to different wordings differ in <field>.",
-        formula="groups with two answers whose <field> does not agree / groups",
-        better="low",
-        docs="docs/text.md#json-and-tool-calls",
-        of={"field": r"[^@]+"},
-        figures=figures_of_fields,
-    )
-
+_OF_FIELDS: list[Meaning] = []
+for _whole, _of in (("json", "JSON answers"), ("tool", "calls of tools")):
+    _OF_FIELDS += [
+        Meaning(
+            f"Cons_{_whole}.<field>",
+            title=f"agreement of <field> in {_of}",
+            says=f"Mean agreement of <field> in {_of} to different wordings of one question. An answer "
+            "without the field differs from one that has it.",
+            formula="mean of f(y_i.<field>, y_j.<field>) over ordered pairs i ≠ j, by question, then over "
+            "questions",
+            better="high",
+            docs="docs/text.md#json-and-tool-calls",
+            of={"field": r"[^@]+"},
+        ),
+        Meaning(
+            f"tau_{_whole}.<field>",
+            title=f"share of groups in which <field> differs in {_of}",
+            says=f"Share of groups in which two {_of} to different wordings differ in <field>.",
+            formula="groups with two answers whose <field> does not agree / groups",
+            better="low",
+            docs="docs/text.md#json-and-tool-calls",
+            of={"field": r"[^@]+"},
+            figures=figures_of_fields,
+        ),
+    ]
 
 MEANINGS = (
     *_FAMILY,
     *_OF_CONTRADICTION,
-    *_of_fields("json", "JSON answers"),
-    *_of_fields("tool", "calls of tools"),
+    *_OF_FIELDS,
     Meaning(
         "accuracy_<scorer>",
         title="accuracy by <scorer>",
