@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from people_jobs import groups, job_file, play, written
 
 from unwaver.errors import StoreError
 from unwaver.people.job import Job
@@ -476,3 +479,21 @@ def test_how_many_have_a_unit_is_always_known(steps: list[tuple[int, str]]) -> N
         )
         assert not database.rows(f"SELECT 1 FROM units WHERE taken != ({counted})")
     database.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "ALTER TABLE raters RENAME COLUMN name TO other",
+        "UPDATE cards SET shown = '{'",
+        "UPDATE replies SET value = 3",
+    ],
+)
+def test_a_damaged_file_of_replies_is_told(tmp_path: Path, damage: str) -> None:
+    written(tmp_path / "groups.jsonl", groups(2))
+    job = play(job_file(tmp_path / "job.toml", "rate"), lambda *_: {"value": "4"}, ("ann",))
+    with closing(sqlite3.connect(job.with_suffix(".sqlite"))) as db, db:
+        db.execute(damage)
+    replies = Database(job.with_suffix(".sqlite"), read_only=True)
+    with closing(replies) as database, pytest.raises(StoreError, match="the replies are damaged"):
+        database.raters(), database.cards(), database.replies()

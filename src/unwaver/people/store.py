@@ -17,16 +17,17 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from unwaver.answers.store_errors import BUSY_SECONDS
 from unwaver.errors import StoreError
 from unwaver.people.store_errors import explain
 
+Made = TypeVar("Made")
 VERSION = 2
 # the times of claims that do not end, because all cards are answered; with one that was skipped, others get them
 DONE, SKIPPED = 1e18, 2e18
@@ -150,7 +151,7 @@ class Database:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as e:
+        except (sqlite3.Error, UnicodeDecodeError) as e:  # the second: names of a damaged schema
             explain(e, self.path, self._read_only)
 
     @contextmanager
@@ -176,6 +177,14 @@ class Database:
         """`rows` with names in place of question marks."""
         with self._explained(), closing(self.db.execute(query, values)) as found:
             return list(found)
+
+    def _made(self, make: Callable[[sqlite3.Row], Made], query: str, *values: Any) -> list[Made]:
+        """Rows as what they stand for; a column that is missing, or a cell that we did not write, is damage."""
+        found = self.rows(query, *values)
+        try:
+            return [make(row) for row in found]
+        except (IndexError, ValueError, TypeError, RecursionError) as e:
+            explain(e, self.path, self._read_only)
 
     def close(self) -> None:
         self.db.close()
@@ -208,16 +217,16 @@ class Database:
             db.executemany("UPDATE units SET withdrawn = 1 WHERE id = ?", [(unit,) for unit in units])
 
     def card(self, id: str) -> Card | None:
-        found = self.rows(f"{_CARDS} WHERE cards.id = ?", id)
-        return _card(found[0]) if found else None
+        found = self._made(_card, f"{_CARDS} WHERE cards.id = ?", id)
+        return found[0] if found else None
 
     def card_at(self, number: int) -> Card | None:
-        found = self.rows(f"{_CARDS} WHERE number = ?", number)
-        return _card(found[0]) if found else None
+        found = self._made(_card, f"{_CARDS} WHERE number = ?", number)
+        return found[0] if found else None
 
     def cards(self) -> list[Card]:
         """In the order of the source."""
-        return [_card(row) for row in self.rows(f"{_CARDS} ORDER BY number")]
+        return self._made(_card, f"{_CARDS} ORDER BY number")
 
     def meta(self, name: str) -> str | None:
         found = self.rows("SELECT value FROM meta WHERE name = ?", name)
@@ -243,16 +252,16 @@ class Database:
             return done.rowcount == 1
 
     def rater_with(self, token: str) -> Rater | None:
-        found = self.rows("SELECT * FROM raters WHERE token = ?", hashed(token))
-        return _rater(found[0]) if found else None
+        found = self._made(_rater, "SELECT * FROM raters WHERE token = ?", hashed(token))
+        return found[0] if found else None
 
     def rater(self, id: int) -> Rater | None:
-        found = self.rows("SELECT * FROM raters WHERE id = ?", id)
-        return _rater(found[0]) if found else None
+        found = self._made(_rater, "SELECT * FROM raters WHERE id = ?", id)
+        return found[0] if found else None
 
     def raters(self) -> list[Rater]:
         """Without the owner."""
-        return [_rater(row) for row in self.rows("SELECT * FROM raters WHERE NOT owner ORDER BY id")]
+        return self._made(_rater, "SELECT * FROM raters WHERE NOT owner ORDER BY id")
 
     def pseudonyms(self) -> dict[int, str]:
         """r1, r2, … in the order of the invitations; who was deleted leaves a gap: no name is given twice."""
@@ -298,8 +307,8 @@ class Database:
     def replies(self, rater: int | None = None) -> list[Reply]:
         """All, or those of one person, as they were given; without the owner's."""
         if rater is None:
-            return [reply_of(row) for row in self.rows("SELECT * FROM replies ORDER BY rater, number")]
-        return [reply_of(row) for row in self.rows("SELECT * FROM replies WHERE rater = ? ORDER BY number", rater)]
+            return self._made(reply_of, "SELECT * FROM replies ORDER BY rater, number")
+        return self._made(reply_of, "SELECT * FROM replies WHERE rater = ? ORDER BY number", rater)
 
     def on_own_texts(self) -> set[tuple[str, int]]:
         """Card and person, where somebody has written the text of the card themselves: in another job, after they
@@ -311,8 +320,8 @@ class Database:
         }
 
     def reply(self, card: str, rater: int) -> Reply | None:
-        found = self.rows("SELECT * FROM replies WHERE card = ? AND rater = ?", card, rater)
-        return reply_of(found[0]) if found else None
+        found = self._made(reply_of, "SELECT * FROM replies WHERE card = ? AND rater = ?", card, rater)
+        return found[0] if found else None
 
     def keep_draft(self, card: str, rater: int, value: Mapping[str, Any], now: float, times: int = 0) -> bool:
         """False where the reply was saved since the page was made: a draft that comes late is no draft."""
@@ -334,7 +343,7 @@ class Database:
             db.execute("INSERT OR REPLACE INTO decisions VALUES (?, ?, ?)", row)
 
     def decisions(self) -> dict[str, dict[str, Any]]:
-        return {row["card"]: dict(json.loads(row["value"])) for row in self.rows("SELECT * FROM decisions")}
+        return dict(self._made(_decision, "SELECT * FROM decisions"))
 
 
 # whether the person of a claim wrote the text that it is about
@@ -363,7 +372,7 @@ def hashed(token: str) -> str:
 
 
 def _card(row: sqlite3.Row) -> Card:
-    texts = json.loads(row["shown"])
+    texts = dict(json.loads(row["shown"]))
     found = Card(row["id"], row["unit"], texts, row["place"], row["known"], row["author"], row["number"])
     return replace(found, withdrawn=True) if row["withdrawn"] else found
 
@@ -383,6 +392,10 @@ def _rater(row: sqlite3.Row) -> Rater:
     return Rater(row["id"], row["name"], owner, aside, practised, row["token"])
 
 
+def _decision(row: sqlite3.Row) -> tuple[str, dict[str, Any]]:
+    return row["card"], dict(json.loads(row["value"]))
+
+
 def reply_of(row: sqlite3.Row) -> Reply:
-    value = json.loads(row["value"])
+    value = dict(json.loads(row["value"]))
     return Reply(row["card"], row["rater"], value, row["number"], row["seconds"], row["saved"], row["times"])
