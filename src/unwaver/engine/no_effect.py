@@ -20,6 +20,7 @@ from unwaver.config_record import option_of
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
 from unwaver.groups.from_lines import holds_groups
+from unwaver.groups.packed import few
 from unwaver.models import find_model
 from unwaver.models.parts import Parts
 from unwaver.types import Model
@@ -89,7 +90,7 @@ def _given(config: Config, names: Iterable[str]) -> list[str]:
 def _of_conversations(prepared: Prepared) -> Iterator[tuple[str, str]]:
     """Conversations are sent as they are, and other items have no messages."""
     config = prepared.config
-    asked = [item for group in prepared.groups for item in group.items if item.role != "judge"]
+    asked = [item for group in few(prepared.groups) for item in group.items if item.role != "judge"]
     spoken = [item for item in asked if item.messages]
     if config.message and not (spoken and config.variants):
         yield "message", "it is for variants of conversations: rows with messages or a system column"
@@ -105,7 +106,7 @@ def _of_conversations(prepared: Prepared) -> Iterator[tuple[str, str]]:
 
 
 def _of_suites(prepared: Prepared) -> Iterator[tuple[str, str]]:
-    config, groups = prepared.config, prepared.groups
+    config, groups = prepared.config, few(prepared.groups)
     openers = [taken for name in config.suites for taken in _openers(name, config)]
     for name in _given(config, _SUITES):
         if not any(name in taken for taken in openers):
@@ -174,7 +175,7 @@ def _of_run(prepared: Prepared) -> Iterator[tuple[str, str]]:
     for name in _BUDGET if not asked else ():
         if name in given:
             yield name, "no model is asked"
-    free = any(map(is_free_text, prepared.groups))
+    free = any(map(is_free_text, few(prepared.groups)))
     for name in ("agree", "scorers", "read"):
         if name in given and not free:
             yield name, "all items have labels to choose from, so no answer is free text"
@@ -256,7 +257,7 @@ def _without_tools(prepared: Prepared, model: Model) -> str:
         words
         for name, words in (("tools", "tools"), ("response_format", "a response format"))
         if name not in Parts(model).takes
-        and any(getattr(item, name) for group in prepared.groups for item in group.items)
+        and any(getattr(item, name) for group in few(prepared.groups) for item in group.items)
     ]
     return (
         f"{model.name} takes no {' and no '.join(a.removeprefix('a ') for a in asked)}: not sent" if asked else ""

@@ -184,7 +184,7 @@ def prepare_asking(config: Config, console: Console | None, models: Sequence[str
         check_certifiers(config.judges)
     speak, writer = console or Console(), _writer(config)
     chosen = choose(config, speak)
-    if any(item.tools or item.response_format for group in chosen.groups for item in group.items):
+    if any(item.tools or item.response_format for group in few(chosen.groups) for item in group.items):
         from unwaver.answers.formats import check
 
         check(item for group in chosen.groups for item in group.items)

@@ -111,6 +111,7 @@ def form(group: Group) -> Hashable:
             (i.task, i.role, i.template, i.judge, i.certified, i.certified_by, bool(i.choices), bool(i.accepted))
             for i in group.items
         ],
+        *[(bool(i.tools), bool(i.response_format)) for i in group.items],
         *[(m.role, "{answer of" in m.text) for i in group.items for m in i.messages],
     )
 
