@@ -22,8 +22,12 @@ TEXT_KINDS = ("case", "punctuation", "space", "typo", "contraction", "number", "
 KINDS = (*TEXT_KINDS, "options")
 
 
+def name_of(kind):
+    return kind if kind == "options" else f"surface_{kind}"
+
+
 def builder(kind, **options):
-    return getattr(surface, f"surface_{kind}")(**options)
+    return getattr(surface, name_of(kind))(**options)
 
 
 def source(*texts, task=SST2, label="positive"):
@@ -337,7 +341,7 @@ def test_every_item_is_a_group_or_refused_and_only_the_text_changes(texts, kind)
     ids = [i.id for g in groups for i in g.items]
     assert len(set(ids)) == len(ids)
     for group in groups:
-        assert (group.kind, group.expect, group.suite) == (f"surface_{kind}", "same", "mine")
+        assert (group.kind, group.expect, group.suite) == (name_of(kind), "same", "mine")
         assert {i.accepted for i in group.items} == {("positive",)}
         assert {tuple(sorted(i.choices)) for i in group.items} == {("negative", "positive")}
         assert [i.role for i in group.items] == ["original", *["variant"] * (len(group.items) - 1)]
