@@ -22,6 +22,22 @@ def test_every_relation_holds_on_the_right_answers(seed: int) -> None:
     assert list(problems(list(every_group(Book("core", all_tables(), seed))))) == []
 
 
+@pytest.mark.parametrize("kind", ["inherited", "transitive"])
+def test_a_conclusion_says_of_the_member_what_the_rule_says_of_its_class(kind: str) -> None:
+    chained = {t.name for t in all_tables() if any(c.kind == kind and not c.true_only for c in t.chains)}
+    groups = [g for g in core().groups("yes_no", kind) if g.tag in chained]
+    seen = set()
+    for group in groups:
+        of, rule, end = (
+            item.fields["question"].split("\n")[0].removeprefix("Statement: ") for item in group.items
+        )
+        member, a_class = of.rstrip(".").split(" are ")
+        assert rule.lower().startswith(a_class)
+        assert end.removeprefix(member) == rule[len(a_class) :], group.id
+        seen.add(group.items[-1].accepted)
+    assert seen == {("yes",), ("no",)}
+
+
 def test_a_table_with_a_fault_is_refused_with_the_place(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(

@@ -140,13 +140,13 @@ def contexts(question: Question, row: Row, langs: Sequence[str]) -> dict[str, tu
     return found
 
 
-def claims(table: Table, question: Question, row: Row, seed: object) -> list[Claim]:
-    """The true claim about a row, and a false one."""
+def claims(table: Table, question: Question, row: Row, seed: object, said: str = "") -> list[Claim]:
+    """The true claim about a row, and a false one, which gives the wrong answer `said` or one that is drawn."""
     langs = tuple(question.statement)
     found = []
     for right in (True, False):
         cells = {}
-        wrong = wrong_answers(table, question, row, seed)
+        wrong = [said] if said else wrong_answers(table, question, row, seed)
         if not right and not wrong:
             continue
         for lang in langs:

@@ -18,6 +18,7 @@ from unwaver.suites.core.facts import (
     open_source,
     pair_claim,
     pairs,
+    wrong_answers,
 )
 from unwaver.suites.core.table import Question, Row, Table
 from unwaver.types import Group
@@ -154,15 +155,20 @@ def _chained(book: Book, kind: str) -> Iterator[Group]:
             one, two, last = (table.named(name) for name in (*chain.premises, chain.conclusion))
             for n, row in enumerate(_rows(book, table)):
                 truth = n % 2 == 0 or chain.true_only
+                said = "" if truth else _wrong_of_both(table, two, last, row, book.seed)
+                if not (truth or said) or "" in (row[one.answer], row[two.answer]):
+                    continue
                 premise = claims(table, one, row, book.seed)[0]
-                rule, end = (_claim(table, question, row, truth, book.seed) for question in (two, last))
-                if rule and end and "" not in (row[one.answer], row[two.answer]):
-                    asked = [premise.asked("en", FRAME), rule.asked("en", FRAME)]
-                    yield implied(book, kind, asked, end.asked("en", FRAME), chain.conclusion)
+                rule, end = (claims(table, q, row, book.seed, said)[0 if truth else 1] for q in (two, last))
+                asked = [premise.asked("en", FRAME), rule.asked("en", FRAME)]
+                yield implied(book, kind, asked, end.asked("en", FRAME), chain.conclusion)
 
 
-def _claim(table: Table, question: Question, row: Row, truth: bool, seed: object) -> Claim | None:
-    return next((c for c in claims(table, question, row, seed) if c.truth == truth), None)
+def _wrong_of_both(table: Table, rule: Question, end: Question, row: Row, seed: object) -> str:
+    """Nothing follows about feathers from "Insects have no backbone": a false rule and a false conclusion must say
+    the same."""
+    possible = wrong_answers(table, end, row, seed)
+    return next((a for a in wrong_answers(table, rule, row, seed) if a in possible), "")
 
 
 def _entailed(book: Book, table: Table, question: Question) -> Iterator[Group]:
