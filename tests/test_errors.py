@@ -29,7 +29,7 @@ def test_an_error_without_a_hint_is_one_line() -> None:
 
 
 def test_secrets_are_in_neither_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    from unwaver.secrets import learn
+    from unwaver.secret_sources import learn
 
     learn("", {"api_key": "sk-0123456789abcdef"})
     assert "0123456789" not in str(UsageError("key sk-0123456789abcdef", hint="not sk-0123456789abcdef"))

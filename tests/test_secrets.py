@@ -12,21 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unwaver import secrets
+from unwaver import secret_sources, secrets
 from unwaver.answers.store import Store
 from unwaver.config import Config
 from unwaver.engine.folder import write_whole
 from unwaver.errors import UsageError
-from unwaver.secrets import (
-    MASK,
-    learn,
-    learn_arguments,
-    masked,
-    masked_echo,
-    masked_json,
-    masked_settings,
-    remember,
-)
+from unwaver.secret_sources import learn
+from unwaver.secrets import MASK, learn_arguments, masked, masked_echo, masked_json, masked_settings, remember
 from unwaver.types import Answer
 
 KEY = "sk-Vq83hTz0_LmXw41Rb7c"
@@ -230,4 +222,4 @@ def test_rich_does_not_break_a_key_before_it_is_masked():
 @pytest.mark.parametrize("text", ["x" * 70_000, "a." * 40_000, "x://" * 20_000, "a=" * 40_000, ",a" * 40_000])
 def test_long_texts_are_searched_once(text):
     """The test ends at all: each letter was the beginning of a name as long as the text."""
-    secrets.learn_text(text)
+    secret_sources.learn_text(text)

@@ -11,13 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from unwaver.errors import UsageError
-from unwaver.secrets import (
-    KEYS_BELONG,
-    has_credentials,
-    learn,
-    learn_arguments,
-    learn_environment,
-)
+from unwaver.secrets import KEYS_BELONG, has_credentials, learn_arguments, learn_environment
 
 
 @dataclass(frozen=True)
@@ -236,7 +230,9 @@ def named_models(c: Config) -> dict[str, list[str]]:
 
 def _learn_secrets(c: Config) -> None:
     learn_environment()
-    for args in (c.model_args, c.writer_args):
-        learn("", args)
+    if c.model_args or c.writer_args:
+        from unwaver.secret_sources import learn
+
+        learn("", (c.model_args, c.writer_args))
     named = named_models(c)
     learn_arguments([text for option in ("--model", "--judge", "--agree", "--scorer") for text in named[option]])

@@ -20,7 +20,8 @@ from typing import Any
 
 from unwaver.errors import DataError, UsageError
 from unwaver.named_models import Named, as_text, pieces
-from unwaver.secrets import has_credentials, is_odd_variable, is_secret_name, learn, looks_like_key
+from unwaver.secret_sources import is_odd_variable, learn
+from unwaver.secrets import has_credentials, is_secret_name, looks_like_key
 
 FILE = "unwaver.toml"
 KEY_HINT = 'put the key into an environment variable and name that: key_env = "NAME"'

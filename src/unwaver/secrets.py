@@ -1,10 +1,10 @@
 """Secrets: what is one, and how it is kept out of everything that is written or printed.
 
-A secret is learnt where it comes in: the variables that hold keys, options named like keys, tokens or passwords,
-fields of `extra` named so, passwords and keys in addresses. From then on every file (folder.write_whole, Store),
-every stream (cli.streams), every error (errors.UnwaverError) and every text that is shown (text.safe) goes through
-`masked`. What a server says goes through `masked_echo`, which knows the forms in which servers show half a key.
-The text of an answer is kept as it came: it is data.
+A secret is learnt where it comes in (unwaver.secret_sources): the variables that hold keys, options named like
+keys, tokens or passwords, fields of `extra` named so, passwords and keys in addresses. From then on every file
+(folder.write_whole, Store), every stream (cli.streams), every error (errors.UnwaverError) and every text that is
+shown (text.safe) goes through `masked`. What a server says goes through `masked_echo`, which knows the forms in
+which servers show half a key. The text of an answer is kept as it came: it is data.
 
     remember("sk-abcdefgh1234"); masked("Bearer sk-abcdefgh1234") -> "Bearer [key]"
     masked_echo("wrong key: sk-ab*****1234") -> "wrong key: [key]"
@@ -12,16 +12,12 @@ The text of an answer is kept as it came: it is data.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import contextlib
 import json
 import os
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from unwaver.secret_forms import LEAST, bounded, forms, halves
 
@@ -29,6 +25,7 @@ MASK = "[key]"
 HEADERS = "headers"  # the option, and the field in `extra`
 LEAST_NAMED = 4  # of what is given as a password
 KEY_VARIABLES = ("OPENAI_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACEHUB_API_TOKEN", "PGPASSWORD")
+BASE_URL = "OPENAI_BASE_URL"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 KEYS_BELONG = "keys come from the environment (OPENAI_API_KEY, or key_env=NAME): a command line gets written down"
 
@@ -40,7 +37,13 @@ _ALWAYS = {
     "password", "passwd", "passphrase", "pwd", "secret", "authorization", "auth", "credential", "credentials",
     "bearer", "apikey", "cookie", "passcode",
 }  # fmt: skip
-_LAST = {"key", "token", "signature", "sig", "pass"}  # as the last word of a name: api_key, but not max_tokens
+LAST_WORDS = {
+    "key",
+    "token",
+    "signature",
+    "sig",
+    "pass",
+}  # of a name: api_key, but not max_tokens
 _OTHER = {
     "metric", "sort", "eos", "bos", "pad", "unk", "sep", "cls", "mask", "stop", "cache", "special", "end", "start",
 }  # fmt: skip
@@ -54,11 +57,7 @@ _KEY = re.compile(
 )
 _BRIEF = {f"{first}{mark}" for first in ("sk", "pk", "rk", "ak") for mark in "-_"}
 _NO_WORD = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}|[A-Za-z0-9]{16,}")
-# names are bounded: in a long text without a sign, each letter would be looked at as often as there are letters
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>]+")
 _CREDENTIALS = re.compile(r"://[^/?#\s]*@(?!(?:[01]?\.\d+|[01])$)")  # but "http://host@0.5" ends in a threshold
-_PAIR = re.compile(r"""["']?([A-Za-z][\w.-]{0,100})["']?\s*[:=]\s*(?:"([^"]*)"|'([^']*)'|([^\s"',;&}]+))""")
-_SCHEME = re.compile(r"(?i)(bearer|basic|token|apikey|key|digest)[\s:=]+(\S.*)")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -159,167 +158,37 @@ def is_secret_name(name: str) -> bool:
     words = [word.lower() for word in _WORDS.findall(name)]
     if not words or set(words) & _OTHER:
         return False
-    return bool(set(words) & _ALWAYS) or words[-1] in _LAST
+    return bool(set(words) & _ALWAYS) or words[-1] in LAST_WORDS
 
 
 def looks_like_key(text: str) -> bool:
     """ "sk-proj-4f9a…", "AKIA…", or a known secret somewhere in it."""
-    return any(_keys_in(text)) or masked(text) != text
+    return any(keys_in(text)) or masked(text) != text
 
 
-def _keys_in(text: str) -> Iterator[str]:
+def keys_in(text: str) -> Iterator[str]:
     for found in _KEY.findall(text):
         if found[:3].lower() not in _BRIEF or _NO_WORD.search(found[3:]):
             yield found
 
 
-def learn(name: str, value: object) -> None:
-    """An option or a field by its name; JSON and addresses in it are looked into."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            if name == HEADERS:
-                _learn_header(part)
-            learn(str(key), part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            learn(name, part)
-    elif isinstance(value, bool) or value is None:
-        return
-    else:
-        _learn_text(name, str(value))
-
-
-def _learn_header(value: object) -> None:
-    """Of headers every value is a secret, whatever its name; "$NAME" is where a value comes from."""
-    text = str(value).strip()
-    if text.startswith("$"):
-        text = os.environ.get(text[1:].strip("{}"), "")
-    remember_header(text)
-
-
-def _learn_text(name: str, text: str) -> None:
-    if is_secret_name(name):
-        remember_named(name, text)
-    elif name == "key_env":
-        learn_variable(text)
-    elif name == HEADERS:  # also where the JSON is broken
-        for _, *values in _PAIR.findall(text):
-            _learn_header("".join(values))
-    learn_text(text)
-    if "{" in text:
-        with contextlib.suppress(ValueError, RecursionError):  # broken: the pairs in it were found
-            learn(name, json.loads(text))
-
-
-def learn_text(text: str) -> None:
-    """A text that somebody typed: addresses, name=value, "name": "value", and what is made like a key."""
-    for piece in re.split(r",(?=\s*\w+=)", text):  # "base_url=http://h/v1,key_env=NAME" holds no key
-        for address in _ADDRESS.findall(piece):
-            learn_address(address)
-    if re.search(r"""\{\s*["']""", text) or not re.search(
-        r"\s", text
-    ):  # not in sentences: "Password: please guess"
-        for name, *values in _PAIR.findall(text):
-            if is_secret_name(name):
-                remember_named(name, "".join(values))
-    for found in _keys_in(text):
-        remember(found)
-
-
-def remember_named(name: str, value: str) -> None:
-    """The value of an option or field with such a name; just "key" or "token" may be something else."""
-    if name.lower() in _LAST and not (len(value) >= LEAST and re.search(r"\d", value)):
-        return
-    remember_header(value)
-
-
-def remember_header(value: str) -> None:
-    """A secret as headers have it: "Bearer X" -> X; "Basic dTpwdw==" -> also the password in it."""
-    remember(value, LEAST_NAMED)
-    if found := _SCHEME.fullmatch(value.strip()):
-        remember(found[2], LEAST_NAMED)
-        if found[1].lower() == "basic":
-            with contextlib.suppress(ValueError, binascii.Error):
-                remember(base64.b64decode(found[2], validate=True).decode().partition(":")[2], LEAST_NAMED)
-    for part in re.split(r";\s*", value)[1:]:  # cookies
-        remember(part.partition("=")[2])
-
-
-def learn_variable(name: str) -> None:
-    """The variable that holds a key. If there is none of that name, somebody may have given the key itself."""
-    if name in os.environ:
-        if len(os.environ[name].strip()) >= LEAST:
-            remember_header(os.environ[name])
-    elif is_odd_variable(name):
-        remember(name)
-
-
-def is_odd_variable(name: str) -> bool:
-    """Rather a key than the name of a variable: "sk_live_8Fa…", "hf_aBc…"; not "MY_KEY", "my_key"."""
-    mixed = re.search(r"[a-z]", name) and re.search(r"\d", name)
-    return looks_like_key(name) or bool(len(name) >= 12 and (mixed or "_" not in name) and re.search(r"\d", name))
-
-
-def learn_address(text: str) -> None:
-    """Passwords, keys in the query, and parts of the path that are made like a key."""
-    try:
-        url = urlsplit(text)
-        user, password = url.username, url.password
-    except ValueError:
-        return
-    if url.scheme in ("postgresql", "postgres"):
-        from unwaver.store_address import learn_password
-
-        learn_password(text)
-        return
-    if password:
-        remember(unquote(password), LEAST_NAMED)
-        remember(password, LEAST_NAMED)
-    if user and (not password or looks_like_key(user)):
-        remember(unquote(user))
-    for name, value in parse_qsl(url.query):
-        if is_secret_name(name):
-            remember_header(value)
-    for part in _keys_in_path(url):
-        remember(part)
-
-
-def _keys_in_path(url: SplitResult) -> Iterator[str]:
-    before = ""
-    for raw in url.path.split("/"):
-        part = unquote(raw)
-        long = re.search(r"[A-Za-z0-9]{20,}", part)
-        named = any(word in part.lower() for word in ("secret", "token", "apikey", "passw")) or is_secret_name(
-            part
-        )
-        digits = re.search(r"\d", part) and re.search(r"[A-Za-z]", part)
-        if digits and (long or (named and len(part) >= 12) or is_secret_name(before) or any(_keys_in(part))):
-            yield part
-        before = part
-
-
 def learn_arguments(arguments: Sequence[str]) -> None:
     """A command line, before anything of it can be printed."""
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=False):
-        name = argument.lstrip("-")
-        if argument.startswith("--") and is_secret_name(name) and "=" not in name:
-            remember_named(name, following)
-        learn_text(argument)
-        for piece in re.split(r",(?=\s*[\w-]+=)", argument):
-            option, equals, value = piece.partition("=")
-            if equals:
-                _learn_text(option.strip().lstrip("-"), value)
+    text = " ".join(arguments)
+    named = any(argument.startswith("--") and is_secret_name(argument) for argument in arguments)
+    if named or "=" in text or ":" in text or _KEY.search(text):  # nothing else can hold a secret
+        from unwaver.secret_sources import learn_arguments as look
+
+        look(arguments)
 
 
 def learn_environment() -> None:
     """The variables that hold keys by themselves."""
-    for name in KEY_VARIABLES:
-        if len(value := os.environ.get(name, "").strip()) >= LEAST:
-            remember_header(value)
-    learn_address(os.environ.get("OPENAI_BASE_URL", ""))
-    for name in PROXIES:
-        for spelt in (name, name.lower()):
-            learn_address(os.environ.get(spelt, ""))
+    names = (*KEY_VARIABLES, BASE_URL, *PROXIES, *map(str.lower, PROXIES))
+    if any(os.environ.get(name) for name in names):
+        from unwaver.secret_sources import learn_environment as look
+
+        look()
 
 
 def has_credentials(text: str) -> bool:

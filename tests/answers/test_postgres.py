@@ -26,9 +26,10 @@ from unwaver.answers import dialect_table, postgres, postgres_session, store_err
 from unwaver.answers.postgres import PostgresStore  # noqa: E402
 from unwaver.answers.shared_store import copy_answers, look_at, open_store  # noqa: E402
 from unwaver.answers.store import Store  # noqa: E402
+from unwaver.asking.budget import Budget, Spent  # noqa: E402
 from unwaver.asking.claims import claiming  # noqa: E402
 from unwaver.asking.ledger import sharing  # noqa: E402
-from unwaver.asking.purse import Budget, Purse, Spent  # noqa: E402
+from unwaver.asking.purse import Purse  # noqa: E402
 from unwaver.asking.worker import EXPIRY, Worker  # noqa: E402
 from unwaver.errors import StoreError, StoreFull, UsageError  # noqa: E402
 from unwaver.types import Answer, Beside  # noqa: E402

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from unwaver.asking import prices
+from unwaver.asking.budget import Budget
 from unwaver.asking.prices import OWN, Price, is_free, known_price
-from unwaver.asking.purse import Budget
 from unwaver.errors import UsageError
 from unwaver.models import fake
 from unwaver.models.openai import open_model

@@ -17,9 +17,10 @@ import pytest
 from unwaver.answers.store import Store
 from unwaver.asking import purse as purses
 from unwaver.asking import worker as workers
+from unwaver.asking.budget import Budget, Spent
 from unwaver.asking.ledger import Ledger, sharing
 from unwaver.asking.paying import Worst
-from unwaver.asking.purse import Budget, Purse, Spent
+from unwaver.asking.purse import Purse
 from unwaver.asking.worker import Worker, began, process
 from unwaver.errors import UsageError
 from unwaver.models.limits import LIMITS, most_tokens, token_limit

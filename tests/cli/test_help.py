@@ -15,8 +15,9 @@ import click
 import pytest
 
 from unwaver.cli import main as main_module
+from unwaver.cli.help_text import sections_of
 from unwaver.cli.main import cli, main
-from unwaver.cli.sections import Option, Verb, option, section, sections_of, verb
+from unwaver.cli.sections import Option, Verb, option, section, verb
 from unwaver.cli.verbs import VERBS
 
 

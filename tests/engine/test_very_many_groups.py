@@ -16,9 +16,10 @@ import unwaver
 from unwaver.asking import long_plan
 from unwaver.asking.ask import make_plan
 from unwaver.asking.long_plan import LongPlan
-from unwaver.groups import packed
+from unwaver.groups import many, packed
 from unwaver.groups.clusters import with_clusters
-from unwaver.groups.packed import Packed, few, together
+from unwaver.groups.many import few, together
+from unwaver.groups.packed import Packed
 from unwaver.models.fake import open_model
 from unwaver.types import Group, Item, Request
 
@@ -29,7 +30,7 @@ LABELS = ["entailment", "neutral", "contradiction"]
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is very many: as few as a test can make."""
     monkeypatch.setattr(packed, "BLOCK", 4)
-    monkeypatch.setattr(packed, "KEPT", 8)
+    monkeypatch.setattr(many, "KEPT", 8)
     monkeypatch.setattr(long_plan, "WINDOW", 5)
 
 
@@ -155,7 +156,7 @@ groups = st.builds(
 def test_packed_groups_are_the_groups(made: list[Group], start: int, stop: int, step: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packed, "BLOCK", 3)
-        patch.setattr(packed, "KEPT", 3)
+        patch.setattr(many, "KEPT", 3)
         pile = together(iter(made))
         assert isinstance(pile, Packed) == (len(made) >= 3)
         assert list(pile) == made

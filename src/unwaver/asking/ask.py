@@ -11,15 +11,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from unwaver.answers.store import Store
+from unwaver.asking.budget import Budget, Spent
 from unwaver.asking.claims import Claims
 from unwaver.asking.ledger import Ledger
 from unwaver.asking.paying import Worst, finishing, pay
-from unwaver.asking.purse import Budget, Purse, Spent
 from unwaver.console import Progress
 from unwaver.models.parts import Parts, way_of
 from unwaver.state import CutMode
@@ -28,6 +28,7 @@ from unwaver.types import Answer, Group, Item, Model, Request
 if TYPE_CHECKING:
     from unwaver.asking.by_hand import ByHand
     from unwaver.asking.prices import Price
+    from unwaver.asking.purse import Purse
     from unwaver.asking.services import Service
     from unwaver.asking.submitted import Submitted
 
@@ -183,8 +184,13 @@ class Asker:
     def __post_init__(self) -> None:
         self.option = ""  # the text before an option of the model that is asked, if not --model-arg
         self.services: dict[int, Service] = {}  # they hold their models: no id is given again
-        self._purse = Purse(self.budget, self.spent, self.ledger)
         self.is_over = False  # no more money: not even what has been set aside
+
+    @cached_property
+    def _purse(self) -> Purse:
+        from unwaver.asking.purse import Purse
+
+        return Purse(self.budget, self.spent, self.ledger)
 
     def ask(
         self, model: Model, plan: Plan, only: Set[str] | None = None, progress: Progress = lambda _: None

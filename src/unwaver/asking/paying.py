@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
+from unwaver.asking.budget import Budget, Spent
 from unwaver.asking.prices import Price
-from unwaver.asking.purse import Budget, Purse, Spent
+from unwaver.asking.purse import Purse
 from unwaver.models.parts import Parts
 from unwaver.types import Answer, Model, Request
 

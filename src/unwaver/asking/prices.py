@@ -18,7 +18,7 @@ from unwaver.models.limits import most_tokens
 from unwaver.types import Model, Request
 
 if TYPE_CHECKING:
-    from unwaver.asking.purse import Budget
+    from unwaver.asking.budget import Budget
     from unwaver.models.own_price import OwnPrice
 
 EXTRA = "prices"

@@ -9,7 +9,7 @@ from typing import Any
 
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
-from unwaver.groups.packed import few
+from unwaver.groups.many import few
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection
 from unwaver.suites.shots import shots

@@ -15,7 +15,7 @@ from unwaver.answers.dialect_table import learn, learned
 from unwaver.answers.labels import read_label
 from unwaver.answers.store import Store
 from unwaver.answers.table import reading_status
-from unwaver.asking.purse import Spent
+from unwaver.asking.budget import Spent
 from unwaver.models.dialect import Dialect, told
 from unwaver.models.limits import LIMITS, token_limit
 from unwaver.models.parts import way_of

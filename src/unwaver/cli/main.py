@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import signal
 import sys
 from typing import Any, NoReturn
@@ -17,13 +16,11 @@ import click
 
 from unwaver import __version__
 from unwaver.cli import sections
-from unwaver.cli.memory import out_of_memory
-from unwaver.cli.streams import guard, to_nowhere
+from unwaver.cli.failing import fail, shown_without_secrets
+from unwaver.cli.streams import guard
 from unwaver.cli.verbs import EXAMPLES, HELP, VERBS
 from unwaver.errors import UnwaverError, near
-from unwaver.secrets import learn_arguments, learn_environment, masked
-
-UNFORESEEN, INTERRUPTED = 70, 130
+from unwaver.secrets import learn_arguments, learn_environment
 
 
 class Verbs(sections.Verbs):
@@ -94,30 +91,11 @@ def main(args: list[str] | None = None) -> NoReturn:
     guard()
     learn_environment()
     learn_arguments(arguments)
-    sys.excepthook = _shown_without_secrets
+    sys.excepthook = shown_without_secrets
     try:
         sys.exit(_done(arguments))
-    except UnwaverError as e:
-        _fail(e, e.exit_code, as_json)
-    except click.exceptions.NoArgsIsHelpError as e:
-        print(e.format_message(), file=sys.stderr)
-        sys.exit(2)
-    except click.ClickException as e:
-        command = getattr(getattr(e, "ctx", None), "command_path", "unwaver")
-        _fail(UnwaverError(e.format_message(), hint=f"{command} --help lists the options"), 2, as_json)
-    except (KeyboardInterrupt, click.Abort):
-        hint = "finished work is saved: run the same command again to continue"
-        _fail(UnwaverError("interrupted", hint=hint), INTERRUPTED, as_json)
-    except Exception as e:
-        if os.environ.get("UNWAVER_DEBUG"):
-            raise
-        if told := out_of_memory(e):
-            _fail(told, 2, as_json)
-        if isinstance(e, OSError) and e.strerror:  # a disk, a folder, a pipe: not of our making
-            hint = "check the disk and the permissions; UNWAVER_DEBUG=1 shows where it happened"
-            _fail(UnwaverError(f"system error: {e.strerror}", file=e.filename, hint=hint), 2, as_json)
-        hint = "this is a bug in unwaver; UNWAVER_DEBUG=1 shows where"
-        _fail(UnwaverError(f"unexpected {type(e).__name__}: {e}", hint=hint), UNFORESEEN, as_json)
+    except (Exception, KeyboardInterrupt) as error:
+        fail(error, as_json)
 
 
 def _done(arguments: list[str]) -> int:
@@ -127,31 +105,8 @@ def _done(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _shown_without_secrets(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    import traceback
-
-    print(masked("".join(traceback.format_exception(kind, error, trace))), end="", file=sys.stderr)
-
-
 def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def _fail(error: UnwaverError, code: int, as_json: bool) -> NoReturn:
-    from unwaver.text.shown import safe  # a message may quote what a file or a server says
-
-    try:
-        if as_json:
-            from unwaver.cli.printing import print_json
-
-            print_json({"version": 1, "error": error.as_dict()})
-        sys.stdout.flush()  # what a full disk did not take is still held
-    except OSError:
-        to_nowhere(sys.stdout.fileno())
-    print(f"unwaver: {safe(error.summary)}", file=sys.stderr)
-    if error.hint:
-        print(f"         {safe(error.hint)}", file=sys.stderr)
-    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -64,15 +64,6 @@ def together(*sections: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return add
 
 
-def sections_of(command: click.Command) -> dict[str, list[Option]]:
-    """Options by section, sections in the order in which the command names them."""
-    found: dict[str, list[Option]] = {}
-    for each in command.params:
-        if isinstance(each, Option):
-            found.setdefault(each.section, []).append(each)
-    return found
-
-
 class Verb(click.Command):
     """A command whose help shows examples first and options in sections."""
 
@@ -90,21 +81,15 @@ class Verb(click.Command):
         return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from unwaver.cli.help_text import write_examples
+
         super().format_help_text(ctx, formatter)
         write_examples(self.examples, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups = sections_of(self)
-        rows = {
-            title: [row for each in options if (row := each.get_help_record(ctx))]
-            for title, options in groups.items()
-        }
-        help_option = self.get_help_option(ctx)
-        if help_option and (row := help_option.get_help_record(ctx)):
-            rows.setdefault(next(reversed(rows), "Options"), []).append(row)
-        for title, lines in rows.items():
-            with formatter.section(title):
-                formatter.write_dl(lines)
+        from unwaver.cli.help_text import write_sections
+
+        write_sections(self, ctx, formatter)
 
 
 class Verbs(Verb, click.Group):
@@ -113,13 +98,6 @@ class Verbs(Verb, click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         Verb.format_options(self, ctx, formatter)
         self.format_commands(ctx, formatter)
-
-
-def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
-    """As they are typed: never wrapped."""
-    if examples:
-        with formatter.section("Examples"):
-            formatter.write("".join(f"{'':>{formatter.current_indent}}{line}\n" for line in examples))
 
 
 def verb(name: str, *, examples: Sequence[str], within: click.Group | None = None) -> Callable[[Any], Verb]:

@@ -14,7 +14,7 @@ from unwaver.asking.panel import Respondent
 from unwaver.engine.prepare import Prepared
 from unwaver.errors import StoreFull
 from unwaver.groups import is_plain
-from unwaver.groups.packed import few
+from unwaver.groups.many import few
 from unwaver.types import Group
 
 if TYPE_CHECKING:

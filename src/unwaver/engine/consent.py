@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 from unwaver.asking.ask import key_maker
+from unwaver.asking.budget import Budget
 from unwaver.asking.prices import is_own_server, money
-from unwaver.asking.purse import Budget
 from unwaver.engine import folder
 from unwaver.engine.prepare import Prepared
 from unwaver.engine.stored_answers import is_complete, plan_known, stored

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from unwaver.answers.store import Store
+from unwaver.asking.budget import Budget
 from unwaver.asking.panel import Respondent
 from unwaver.asking.paying import reported
-from unwaver.asking.purse import Budget
 from unwaver.engine.asked import Asked
 from unwaver.engine.prepare import Prepared
 from unwaver.groups import is_free_text, is_plain

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from unwaver.answers.store import Store
 from unwaver.asking.ask import key_maker
+from unwaver.asking.budget import Budget
 from unwaver.asking.panel import Respondent
-from unwaver.asking.purse import Budget
 from unwaver.asking.render import Renderer
 from unwaver.config import Config
 from unwaver.console import Console

@@ -15,9 +15,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from unwaver.asking.ask import Asker
+from unwaver.asking.budget import Spent
 from unwaver.asking.consult import Enquiry, planned, put
 from unwaver.asking.prices import money
-from unwaver.asking.purse import Spent
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.engine import folder

@@ -12,14 +12,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unwaver.asking.budget import Budget
 from unwaver.asking.panel import Panel, Respondent
-from unwaver.asking.purse import Budget
 from unwaver.asking.render import Renderer
 from unwaver.config import Config
 from unwaver.console import Console
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
-from unwaver.groups.packed import few, together
+from unwaver.groups.many import few, together
 from unwaver.models import open_models
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection, select

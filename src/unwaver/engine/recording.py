@@ -15,16 +15,16 @@ from typing import Any
 from unwaver.answers.shared_store import copy_answers
 from unwaver.answers.store import Asked as Row
 from unwaver.answers.store import Store
+from unwaver.asking.budget import Spent
 from unwaver.asking.failures import Role
 from unwaver.asking.panel import Respondent, links
-from unwaver.asking.purse import Spent
 from unwaver.asking.repeats import repeats_note
 from unwaver.engine import folder
 from unwaver.engine.asked import Asked
 from unwaver.engine.folder import versions
 from unwaver.engine.prepare import Prepared
 from unwaver.errors import StoreFull
-from unwaver.groups.packed import few
+from unwaver.groups.many import few
 from unwaver.models.parts import Parts
 from unwaver.secrets import masked, masked_settings
 from unwaver.tasks import T5

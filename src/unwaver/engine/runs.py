@@ -27,7 +27,7 @@ from unwaver.engine.recording import Recording
 from unwaver.engine.road import Evidence, Rated, Tested, rated, scored
 from unwaver.errors import StoreFull
 from unwaver.groups import has_candidates
-from unwaver.groups.packed import few
+from unwaver.groups.many import few
 from unwaver.result import Result
 from unwaver.types import Group, Model
 

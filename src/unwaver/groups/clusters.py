@@ -7,7 +7,8 @@ from hashlib import blake2b
 
 import msgspec
 
-from unwaver.groups.packed import Packed, few, together
+from unwaver.groups.many import few, together
+from unwaver.groups.packed import Packed
 from unwaver.types import Group, Item
 
 _encode = msgspec.msgpack.Encoder().encode

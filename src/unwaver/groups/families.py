@@ -14,9 +14,10 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     JUDGING: ("padded",),
 }
 PROFILED = ("core", "core-mini")  # suites whose results end with a profile
-_BY_KIND = {kind: family for family, kinds in FAMILIES.items() for kind in kinds}
 
 
 def family_of(task: str, kind: str) -> str:
     """family_of("open", "paraphrase") -> "wording"; everything about a judge is "judging"."""
-    return JUDGING if task == "preference" else _BY_KIND.get(kind, "")
+    if task == "preference":
+        return JUDGING
+    return next((family for family, kinds in FAMILIES.items() if kind in kinds), "")

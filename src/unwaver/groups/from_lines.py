@@ -17,7 +17,7 @@ import numpy as np
 from unwaver.files import Row, Where, extension, json_row, lines_of, read_rows, shown
 from unwaver.groups import expect_of
 from unwaver.groups.from_json import default_roles, group_from_json
-from unwaver.groups.packed import together
+from unwaver.groups.many import together
 from unwaver.tables import read_table
 from unwaver.types import Expect, Group, Item, Message, Role
 

@@ -1,8 +1,5 @@
 """Very many groups: packed in blocks, and made again when they are read. A million take tens of megabytes; as
-objects they would take one and a half gigabytes.
-
-    together(groups)  -> a list; more than KEPT groups are packed
-    few(groups)       -> enough of them to see what groups there are: a million of one form are one group
+objects they would take one and a half gigabytes. unwaver.groups.many is for any number of them.
 """
 
 from __future__ import annotations
@@ -13,10 +10,10 @@ from typing import Any, overload
 
 import msgspec
 
+from unwaver.groups import many
 from unwaver.types import Group
 
 BLOCK = 512
-KEPT = 256 * BLOCK  # groups that may be kept as objects
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Group]).decode
@@ -45,6 +42,10 @@ class Packed(Sequence[Group]):
         other._blocks, other._length, other._few = self._blocks, self._length, self._few
         other._clusters, other._units = clusters, units
         return other
+
+    @property
+    def whole(self) -> Packed:
+        return self
 
     @property
     def few(self) -> Sequence[Group]:
@@ -125,7 +126,7 @@ class Pile:
 
     def add(self, group: Group) -> None:
         self._kept.append(group)
-        if len(self._kept) == (KEPT if self._packed is None else BLOCK):
+        if len(self._kept) == (many.KEPT if self._packed is None else BLOCK):
             self._pack()
 
     def _pack(self) -> None:
@@ -144,21 +145,9 @@ class Pile:
         return self._packed
 
 
-def together(groups: Iterable[Group]) -> Sequence[Group]:
-    """All groups of an iterator that was not read from yet, as a list or packed."""
-    if isinstance(groups, Packed | Reading):
-        return groups if isinstance(groups, Packed) else groups.whole
+def packed(groups: Iterable[Group]) -> Sequence[Group]:
+    """These groups, packed if there are many."""
     pile = Pile()
     for group in groups:
         pile.add(group)
     return pile.all()
-
-
-def joined(parts: Sequence[Sequence[Group]]) -> Sequence[Group]:
-    """One sequence of several."""
-    return parts[0] if len(parts) == 1 else together(group for part in parts for group in part)
-
-
-def few(groups: Sequence[Group]) -> Sequence[Group]:
-    """Groups among which every form of `groups` is."""
-    return groups.few if isinstance(groups, Packed) else groups

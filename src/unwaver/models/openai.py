@@ -38,14 +38,8 @@ from unwaver.models.own_price import OwnPrice, own_price
 from unwaver.models.pace import Clock, Limits, Tell, Wait, check_limits
 from unwaver.models.parts import Meter, Tokens, way_of
 from unwaver.models.thinking import effort_room, limit, options, with_budget
-from unwaver.secrets import (
-    KEYS_BELONG,
-    is_odd_variable,
-    learn,
-    learn_environment,
-    learn_variable,
-    looks_like_key,
-)
+from unwaver.secret_sources import is_odd_variable, learn, learn_variable
+from unwaver.secrets import KEYS_BELONG, learn_environment, looks_like_key
 from unwaver.types import Answer, Batch, Request
 
 if TYPE_CHECKING:

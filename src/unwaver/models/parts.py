@@ -125,7 +125,7 @@ class Parts:
     @property
     def takes(self) -> tuple[str, ...]:
         """What of a request is sent beyond the messages: "tools", "response_format"."""
-        return tuple(getattr(self._model, "takes", ()))
+        return tuple(getattr(self._model, "takes", None) or ())
 
     @property
     def trained(self) -> Trained | None:

@@ -27,7 +27,8 @@ from unwaver.models.own_price import OwnPrice, own_price
 from unwaver.models.pace import Tell
 from unwaver.models.parts import Meter, way_of
 from unwaver.models.thinking import effort_room, limit
-from unwaver.secrets import KEYS_BELONG, is_secret_name, learn_environment, learn_variable, looks_like_key
+from unwaver.secret_sources import learn_variable
+from unwaver.secrets import KEYS_BELONG, is_secret_name, learn_environment, looks_like_key
 from unwaver.types import Answer, Batch, Request
 
 NOT_GIVEN = -1  # None is taken: it leaves a setting to the provider

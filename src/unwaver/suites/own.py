@@ -20,7 +20,8 @@ from unwaver.console import silent
 from unwaver.files import Where, stem
 from unwaver.groups.clusters import with_clusters
 from unwaver.groups.from_lines import GroupLines, Ids, holds_groups
-from unwaver.groups.packed import Pile, few, together
+from unwaver.groups.many import few, together
+from unwaver.groups.packed import Pile
 from unwaver.suites import check_case
 from unwaver.suites.fit import Fitting
 from unwaver.suites.own_table import MOST_LABELS, Options, table_groups

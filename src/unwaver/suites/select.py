@@ -12,7 +12,7 @@ from typing import Any
 from unwaver import registry
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import EXTENSIONS
-from unwaver.groups.packed import joined, together
+from unwaver.groups.many import joined, together
 from unwaver.types import Group, Suite
 
 _FILES = (*EXTENSIONS, ".parquet", ".arrow", ".feather", ".ipc", ".xlsx", ".xlsm", ".xls", ".ods", ".txt")
