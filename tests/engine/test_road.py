@@ -18,8 +18,10 @@ from unwaver.config import Config
 from unwaver.engine import folder, runs
 from unwaver.engine.load import load, load_run
 from unwaver.engine.runs import go
+from unwaver.secrets import BASE_URL, KEY_VARIABLES, PROXIES
 
 MOST_FILES, MOST_LINES = 45, 7500
+HOLD_KEYS = {*KEY_VARIABLES, BASE_URL, *PROXIES}  # what they hold is looked into, by more code
 
 TRACE = """
 import json, sys
@@ -49,7 +51,8 @@ Path("trace.json").write_text(json.dumps({"files": files, "calls": calls}))
 def traced(place: Path, *arguments: object) -> tuple[dict[str, int], dict[str, int]]:
     """(lines of each file in which a function ran, calls of each function)"""
     command = [sys.executable, "-c", TRACE, *map(str, arguments)]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, env={**os.environ, "COLUMNS": "100"})
+    kept = {name: value for name, value in os.environ.items() if name.upper() not in HOLD_KEYS}
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, env={**kept, "COLUMNS": "100"})
     assert done.returncode == 0, done.stderr
     found = json.loads((place / "trace.json").read_text())
     return found["files"], found["calls"]

@@ -187,7 +187,7 @@ class Asker:
         self.is_over = False  # no more money: not even what has been set aside
 
     @cached_property
-    def _purse(self) -> Purse:
+    def purse(self) -> Purse:
         from unwaver.asking.purse import Purse
 
         return Purse(self.budget, self.spent, self.ledger)
@@ -217,7 +217,7 @@ class Asker:
             return self.batches.ask(self, model, plan, [key for keys in groups for key in keys], progress)
         waves: Any = self.claims.waves(groups, model, progress) if self.claims else _waves(groups)
         capped = self.budget.max_cost is not None
-        Parts(model).meter = partial(self._purse.try_again, price=self.budget.price(model)) if capped else None
+        Parts(model).meter = partial(self.purse.try_again, price=self.budget.price(model)) if capped else None
         with closing(waves):
             for wave in waves:
                 remaining = wave
@@ -257,7 +257,7 @@ class Asker:
                     self.arrived()
                 self.store.put(answers)
                 for index, answer in batch:
-                    self._pay(model, price, requests[index], answer)
+                    self.pay(model, price, requests[index], answer)
                 if service:
                     service.arrived(plan.requests, answers)
                 progress(len(answers))
@@ -266,37 +266,15 @@ class Asker:
         if service:
             service.end(self.spent)
         if self.budget.max_cost is not None:  # after an error all that was set aside may be billed
-            self._purse.settled()
+            self.purse.settled()
 
-    def _pay(self, model: Model, price: Price | None, request: Request, answer: Answer) -> None:
+    def pay(self, model: Model, price: Price | None, request: Request, answer: Answer) -> None:
         """Count what an answer took; without usage, all that it can have cost."""
         if answer.usage is not None:
             self.spent.tokens_in += answer.usage[0]
             self.spent.tokens_out += answer.usage[1]
         if price is not None:
-            self.is_over |= pay(price, self.budget, self.spent, self._purse, model, request, answer)
-
-    def deliver(self, model: Model, plan: Plan, answers: Sequence[tuple[str, Answer]], progress: Progress) -> None:
-        """Store answers that came in a batch, and count what they took."""
-        self.spent.calls += len(answers)
-        if any(answer.error is None for _, answer in answers):
-            self.arrived()
-        self.store.put(answers)
-        price = self.budget.price(model)
-        for key, answer in answers:
-            if answer.error is None:  # a request that failed in a batch is not billed
-                self._pay(model, price, plan.requests[key], answer)
-        progress(len(answers))
-
-    def hold(self, cost: float) -> None:
-        """Set aside what batches that are under way may cost."""
-        self._purse.hold(cost)
-
-    def worst(self, model: Model, plan: Plan, keys: Sequence[str]) -> float:
-        """The most that these requests can cost; 0 without a cap."""
-        if self.budget.max_cost is None:
-            return 0.0
-        return sum(Worst(self.budget, model, [plan.requests[key] for key in keys]))
+            self.is_over |= pay(price, self.budget, self.spent, self.purse, model, request, answer)
 
     def affordable(self, keys: Sequence[str], plan: Plan, model: Model) -> Sequence[str]:
         """As many of the keys, from the first, as fit into what is left of the budget whatever they cost."""
@@ -305,9 +283,9 @@ class Asker:
         if budget.max_cost is not None:
             if not spent.calls:
                 budget.check(model, plan.requests[keys[0]])
-            fitting = self._purse.reserve(Worst(budget, model, [plan.requests[key] for key in keys[:left]]))
+            fitting = self.purse.reserve(Worst(budget, model, [plan.requests[key] for key in keys[:left]]))
             if fitting == 0 and left:  # while some fit, their real cost will be known and more may fit then
-                together = ", together with other processes on the store" if self._purse.is_shared else ""
+                together = ", together with other processes on the store" if self.purse.is_shared else ""
                 spent.stopped = f"the cost limit of {budget.max_cost:g} is reached{together}"
             left = fitting
         if budget.max_calls is not None and spent.calls + left >= budget.max_calls and left < len(keys):

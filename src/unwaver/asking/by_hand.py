@@ -17,7 +17,8 @@ from unwaver.models.parts import Parts, way_of
 from unwaver.types import Answer, Model, Request
 
 if TYPE_CHECKING:
-    from unwaver.asking.ask import Asker, Plan
+    from unwaver.asking.delivered import deliver
+from unwaver.asking.ask import Asker, Plan
 
 
 class ByHand:
@@ -40,7 +41,7 @@ class ByHand:
         there = [key for key in keys if key[:HALF] in self._results]
         answers = [(key, read(model, plan.requests[key], self._results[key[:HALF]])) for key in there]
         if answers:
-            asker.deliver(model, plan, answers, progress)
+            deliver(asker, model, plan, answers, progress)
         good = {key for key, answer in answers if answer.error is None}
         left = [key for key in keys if key not in good]
         if self._out is None:

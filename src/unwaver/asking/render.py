@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
 from unwaver.groups.many import few
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection
-from unwaver.suites.shots import shots
-from unwaver.tasks import T5, T5_CALM, Form, Task, is_open, known, open_task, prompt_of, segments_of
+from unwaver.tasks import Form, Task, is_open, known, open_task, prompt_of, segments_of
 from unwaver.types import Group, Item, Model, Request
+
+if TYPE_CHECKING:
+    from unwaver.asking.solved import Solved
 
 
 class Renderer:
@@ -34,7 +36,6 @@ class Renderer:
             hint = near(name, {item.task for group in few(selection.groups) for item in group.items})
             raise UsageError(f"[{name}] in the template is not a task", file=config.template, hint=hint)
         self._forms: dict[tuple[str, str], Form] = {}
-        self._shots: dict[tuple[str, str], list[tuple[Item, str]]] = {}
 
     def __call__(self, item: Item, model: Model) -> Request:
         if item.messages:
@@ -90,27 +91,15 @@ class Renderer:
         return self._forms[key]
 
     def prompt(self, item: Item, form: Form) -> str:
-        key = (item.task, item.template)
-        if self._config.shots_from:
-            return str(self._pooled.prompt(item, form))
-        if key not in self._shots:
-            self._shots[key] = self._solved(*key) if self._config.shots else []
-        return prompt_of(item, form, self._shots[key])
-
-    def _solved(self, task: str, template: str) -> list[tuple[Item, str]]:
-        count, seed = self._config.shots, self._config.seed
-        if template not in (T5, T5_CALM):
-            return shots(count, self._selection, task, template, seed)
-        from unwaver.tasks.t5 import in_t5_form, plain_template
-
-        plain = shots(count, self._selection, task, plain_template(template), seed)
-        return [(in_t5_form(item, self._tasks(task)), label) for item, label in plain]
+        if not self._config.shots and not self._config.shots_from:
+            return prompt_of(item, form)
+        return self._solved.prompt(item, form)
 
     @cached_property
-    def _pooled(self) -> Any:
-        from unwaver.suites.pooled_shots import Pooled
+    def _solved(self) -> Solved:
+        from unwaver.asking.solved import Solved
 
-        return Pooled(self._config, self._selection, self.form)
+        return Solved(self._config, self._selection, self._tasks, self.form)
 
     def modified(self, group: Group) -> str:
         """The field that a variant of the group's original changes."""

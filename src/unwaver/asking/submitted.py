@@ -28,7 +28,8 @@ from unwaver.models.parts import Parts
 from unwaver.types import Model
 
 if TYPE_CHECKING:
-    from unwaver.asking.ask import Asker, Plan
+    from unwaver.asking.delivered import deliver, worst
+from unwaver.asking.ask import Asker, Plan
 
 PART = 10_000  # requests of a batch; OpenAI takes 50,000
 SCHEMA = """CREATE TABLE IF NOT EXISTS batches (
@@ -54,7 +55,7 @@ class Submitted:
         assert batch is not None
         self._store.atomically(_make)
         rows = list(self._rows(batch))
-        asker.hold(sum(row["cost"] for row in self._rows(None)))
+        asker.purse.hold(sum(row["cost"] for row in self._rows(None)))
         for row in rows:
             self._advance(asker, model, plan, batch, row, progress)
         there = {key for (key,) in self._store.select("SELECT key FROM batched WHERE key IN", keys)}
@@ -63,7 +64,7 @@ class Submitted:
             part = list(asker.affordable(fresh[:PART], plan, model))
             if not part:
                 break
-            intended = self._intend(part, batch, asker.worst(model, plan, part))
+            intended = self._intend(part, batch, worst(asker, model, plan, part))
             if intended is not None:
                 self._send(model, plan, batch, intended)
             fresh = fresh[len(part) :]
@@ -179,7 +180,7 @@ class Submitted:
             (key, read(model, plan.requests[key], results.get(key[:HALF], Result(None, missing)))) for key in keys
         ]
         for begin in range(0, len(answers), 1000):
-            asker.deliver(model, plan, answers[begin : begin + 1000], progress)
+            deliver(asker, model, plan, answers[begin : begin + 1000], progress)
         self._collected |= set(keys)
         if len(keys) == row["requests"]:  # else another run on this store wants the rest
             self._forget(row["mark"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -37,3 +37,11 @@ def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> N
     if examples:
         with formatter.section("Examples"):
             formatter.write("".join(f"{'':>{formatter.current_indent}}{line}\n" for line in examples))
+
+
+def write_commands(help: Mapping[str, Mapping[str, str]], formatter: click.HelpFormatter) -> None:
+    """The commands by section, what each does beside it."""
+    widest = max(len(name) for verbs in help.values() for name in verbs)
+    for title, verbs in help.items():
+        with formatter.section(title):
+            formatter.write_dl([(f"{name:<{widest}}", about) for name, about in verbs.items()])

@@ -17,6 +17,7 @@ import click
 from unwaver import __version__
 from unwaver.cli import sections
 from unwaver.cli.failing import fail, shown_without_secrets
+from unwaver.cli.help_text import write_commands
 from unwaver.cli.streams import guard
 from unwaver.cli.verbs import EXAMPLES, HELP, VERBS
 from unwaver.errors import UnwaverError, near
@@ -62,10 +63,7 @@ class Verbs(sections.Verbs):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
-        widest = max(map(len, VERBS))
-        for title, verbs in HELP.items():
-            with formatter.section(title):
-                formatter.write_dl([(f"{name:<{widest}}", about) for name, about in verbs.items()])
+        write_commands(HELP, formatter)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

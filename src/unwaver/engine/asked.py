@@ -39,7 +39,7 @@ class Asked:
 
 def ask(prepared: Prepared, asker: Asker) -> Asked:
     """Ask as far as budget and disk allow. If it stops early, `asker.spent.stopped` has the reason."""
-    rounds = _Rounds(prepared, asker)
+    rounds = Rounds(prepared, asker)
     full: StoreFull | None = None
     try:
         if prepared.until:
@@ -53,61 +53,44 @@ def ask(prepared: Prepared, asker: Asker) -> Asked:
     return Asked(rounds.groups, rounds.unfinished, full)
 
 
-class _Rounds:
+class Rounds:
     """Groups that gain variants in each round. If the disk is full, `groups` still holds all finished rounds."""
 
     def __init__(self, prepared: Prepared, asker: Asker):
-        self._prepared, self._asker = prepared, asker
+        self.prepared, self.asker = prepared, asker
         self.groups: Sequence[Group] = prepared.groups
         self.unfinished: Sequence[Unfinished] = ()
         self._counting: Counting | None = None
 
     def all(self) -> None:
-        more = any(respondent.plan.later for respondent in self._prepared.panel.everyone)
-        if self._prepared.writer is None and not more and all(map(is_plain, few(self.groups))):
-            self._ask_panel()
+        more = any(respondent.plan.later for respondent in self.prepared.panel.everyone)
+        if self.prepared.writer is None and not more and all(map(is_plain, few(self.groups))):
+            self.ask_panel()
             return
         from unwaver.engine.one_bar import one_bar
 
-        with one_bar(self._prepared) as self._counting:
+        with one_bar(self.prepared) as self._counting:
             self._in_rounds()
 
     def _in_rounds(self) -> None:
-        self._ask_panel()
-        writer = self._prepared.writer
-        if writer is not None and not self._asker.spent.stopped:
-            self._write(writer)
+        self.ask_panel()
+        writer = self.prepared.writer
+        if writer is not None and not self.asker.spent.stopped:
+            from unwaver.engine.written_rounds import write
 
-    def _ask_panel(self) -> None:
-        words = self._prepared.words(self.groups)
-        self._prepared.panel.ask(self.groups, self._asker.store, words, self._put)
+            write(self, writer)
 
-    def _put(self, respondent: Respondent, keys: set[str] | None) -> bool:
+    def ask_panel(self) -> None:
+        words = self.prepared.words(self.groups)
+        self.prepared.panel.ask(self.groups, self.asker.store, words, self.put)
+
+    def put(self, respondent: Respondent, keys: set[str] | None) -> bool:
         """Ask one model for the answers with these keys, or all that are planned; return whether to go on."""
         if self._counting and keys is not None:
-            return respondent.put(self._asker, keys, self._counting(respondent, keys))
+            return respondent.put(self.asker, keys, self._counting(respondent, keys))
         count = len(respondent.plan.requests if keys is None else keys)
-        with self._prepared.console.track(respondent.model.name, count) as progress:
-            return respondent.put(self._asker, keys, progress)
-
-    def _write(self, writer: Respondent) -> None:
-        from unwaver.asking.generator import said
-        from unwaver.asking.paraphraser import Written
-
-        prepared, spent = self._prepared, self._asker.spent
-        written = Written(writer, prepared.config, prepared.panel, prepared.renderer, self._asker.store)
-        self.unfinished = written.unfinished
-        if line := said(writer.model, prepared.config, {group.kind for group in self.groups}):
-            prepared.console.say(line)
-        awaiting = {group.id for group in self.groups if len(group.items) == 1 and group.items[0].role != "test"}
-        for attempt in range(written.tries):
-            grown = written.round(attempt, self.groups, awaiting, self._put)
-            if grown is None:
-                break
-            self.groups = prepared.reviewed(grown)
-            prepared.panel.plan(self.groups)
-            self._ask_panel()
-        spent.stopped = spent.stopped or written.problem()
+        with self.prepared.console.track(respondent.model.name, count) as progress:
+            return respondent.put(self.asker, keys, progress)
 
 
 def failures(prepared: Prepared, store: Store, consulted: Sequence[tuple[Role, Respondent]] = ()) -> list[Reason]:

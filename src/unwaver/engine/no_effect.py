@@ -20,7 +20,7 @@ from unwaver.config_record import option_of
 from unwaver.errors import UsageError
 from unwaver.groups import is_free_text
 from unwaver.groups.from_lines import holds_groups
-from unwaver.groups.packed import few
+from unwaver.groups.many import few
 from unwaver.models import find_model
 from unwaver.models.parts import Parts
 from unwaver.types import Model

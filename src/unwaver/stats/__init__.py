@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from unwaver.stats.units import Floats as Floats
 from unwaver.stats.units import Ints as Ints
-from unwaver.stats.units import count_units, disjoint_groups, item_draws, merged, stretched, without_each_item
+from unwaver.stats.units import merged
 
 Reduce = Callable[[Floats], Floats]
 
@@ -90,7 +90,9 @@ def estimate(
         return weighted(by_weight, counted, units, share, seed, level)
     if units.ndim == 2:
         rows = np.column_stack([table, np.ones(n)])
-        return _by_items(rows, units, reduce or mean, share, seed, level)
+        from unwaver.stats.by_items import by_items
+
+        return by_items(rows, units, reduce or mean, share, seed, level)
     sizes = np.bincount(units)
     clusters = int(np.count_nonzero(sizes))
     if share and reduce is None and clusters == n and zeros_and_ones(table[:, 0]):
@@ -126,24 +128,6 @@ def _is_rare(each: Floats) -> bool:
     """Does the value rest on a handful of clusters, the others being all 0 (or all 1)? The spread is hardly seen
     then, and intervals would cover 89 %: at least the exact one with n = clusters is given."""
     return min(int((each > 0).sum()), int((each < 1).sum())) < FEWEST
-
-
-def _by_items(rows: Floats, units: Ints, reduce: Reduce, share: bool, seed: int, level: float) -> Estimate:
-    items, apart = count_units(units), disjoint_groups(units)
-    value = value_of(reduce, rows.sum(axis=0))
-    if value is None:
-        return Estimate(None, None, None, items, None)
-    if share and (value <= 0.0 or value >= 1.0):
-        return Estimate(value, *binomial(apart if value >= 1.0 else 0, apart, level), items, "exact")
-    if items < FEWEST:
-        return Estimate(value, None, None, items, None)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if items < FEW:
-            ends, name = t_interval(value, reduce(without_each_item(rows, units)), share, level), "t"
-        else:
-            draws = np.concatenate([reduce(weights @ rows) for weights in item_draws(units, seed)])
-            ends, name = stretched(draws, value, items, share, level), "item bootstrap"
-    return estimate_of(value, ends, items, name, apart if share else None, level)
 
 
 def value_of(reduce: Reduce, sums: Floats) -> float | None:
