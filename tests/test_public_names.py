@@ -57,6 +57,7 @@ GROUPS = [
 ]
 PARTS = [
     "answered_before",
+    "batch",
     "check",
     "concurrency",
     "count_tokens",
@@ -69,6 +70,7 @@ PARTS = [
     "most_tokens",
     "n_best",
     "price",
+    "takes",
     "tell",
     "trained",
 ]

@@ -114,14 +114,14 @@ def test_a_disk_that_fills_up_costs_no_scores(tmp_path: Path, monkeypatch: pytes
     """The second run finds its answers in the folder; one of its files cannot be written."""
     place = tmp_path / "r"
     first = unwaver.run("sample/snli", "fake/random", out=str(place))
-    real = folder.write_whole
+    real = folder.write_parts
 
-    def full(path: Path, text: Any) -> None:
+    def full(path: Path, parts: Any) -> None:
         if path.name == name:
             raise folder._unwritable(path, OSError(errno.ENOSPC, "No space left on device"))
-        real(path, text)
+        real(path, parts)
 
-    monkeypatch.setattr(folder, "write_whole", full)
+    monkeypatch.setattr(folder, "write_parts", full)
     again = unwaver.run("sample/snli", "fake/random", out=str(place))
     assert list(again) == list(first)
     assert again.run["versions"]["unwaver"]
@@ -130,10 +130,10 @@ def test_a_disk_that_fills_up_costs_no_scores(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_disk_that_is_full_from_the_start_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, text: Any) -> None:
+    def full(path: Path, parts: Any) -> None:
         raise folder._unwritable(path, OSError(errno.ENOSPC, "No space left on device"))
 
-    monkeypatch.setattr(folder, "write_whole", full)
+    monkeypatch.setattr(folder, "write_parts", full)
     with pytest.raises(unwaver.UnwaverError, match="the disk is full"):
         unwaver.run("sample/snli", "fake/random", out=str(tmp_path / "r"))
 
