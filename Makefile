@@ -17,7 +17,7 @@ endif
 .PHONY: demo quick test coverage lint check bench torture study release clean
 
 demo: $(VENV)/.demo
-	$(BIN)/unwaver run core-mini --model demo/smollm2
+	$(BIN)/unwaver run core-mini --model demo/smollm2 --cut keep
 
 # the light core: no torch, no models, no servers; --light fails if a test imports torch after all
 QUICK = stats text tasks groups answers metrics verdicts asking \

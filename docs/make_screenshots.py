@@ -1,6 +1,6 @@
 """The screenshots of README and docs/report.md: `python docs/make_screenshots.py DEMO-RUN [BECEL-RUN]`.
 
-DEMO-RUN is the folder of `unwaver run core-mini --model demo/smollm2`, BECEL-RUN that of a run of becel/snli. Of
+DEMO-RUN is the folder of `make demo`, BECEL-RUN that of a run of becel/snli. Of
 the latter no group is shown: its texts are not ours. Needs Playwright and chromium.
 """
 
