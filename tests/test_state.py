@@ -50,7 +50,10 @@ def test_the_order_of_states() -> None:
     assert state_of(Answer(text="", finish="tool_calls"), None) == "tool_call"
     assert state_of(Answer(text="Yes", finish="tool_calls"), "Yes") == "whole"
     calls = Beside(tool_calls='[{"id": "1"}]')
-    assert state_of(Answer(text="Let me see.", finish="stop", beside=calls), "see") == "tool_call"
+    assert state_of(Answer(text="Let me see.", finish="stop", beside=calls), None) == "tool_call"
+    # a label beside calls: tools were offered, and the calls are the answer
+    assert state_of(Answer(text="Let me see.", finish="stop", beside=calls), "see()") == "whole"
+    assert state_of(Answer(text="Let me see.", finish="length", beside=calls), "see()") == "cut"
     assert state_of(Answer(text="Let me", finish="length", beside=calls), None) == "tool_call"
     no = Beside(refusal="No.", tool_calls='[{"id": "1"}]')
     assert state_of(Answer(text="Yes", finish="length", beside=no), "Yes") == "refused"

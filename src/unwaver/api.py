@@ -38,6 +38,7 @@ class BuildOptions(TypedDict, total=False):
     additive: str
     additive_cap: int | None
     signs: str | Sequence[str]
+    message: str | None
     task: str | Path | None
     columns: Mapping[str, str]
     writer: str | None
@@ -71,6 +72,7 @@ class RunOptions(BuildOptions, total=False):
     replicates: int
     method: str | None
     system: str | None
+    system_file: str | Path | None
     tools: str | Path | None
     response_format: str | Path | None
     template: str | None
@@ -86,6 +88,9 @@ class RunOptions(BuildOptions, total=False):
     corrected: bool
     source: str | None
     min_score: float | None
+    batch: bool
+    batch_out: str | Path | None
+    batch_in: str | Sequence[str]
     core_seed: int | None
     tables: str | Sequence[str]
     shots_from: str | Sequence[str]

@@ -96,7 +96,7 @@ def about_json(error: JSONDecodeError) -> str:
 def near(name: str, known: Iterable[str]) -> str:
     """A hint with the nearest known names: near("becl", ["becel", "calm"]) -> "did you mean becel?"."""
     names = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         # a much worse match beside a good one is none, unless it begins alike
         best = _likeness(name, close[0])

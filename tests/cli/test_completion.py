@@ -54,7 +54,7 @@ def plain(line: str, folder: Path) -> list[str]:
         "unwaver run becel/s": ["becel/snli", "becel/sst2"],
         "unwaver run sample calm/mnli/": ["calm/mnli/reverse", "calm/mnli/signal"],
         "unwaver run sens": ["sensitivity", *(f"sensitivity/{t}" for t in ("snli", "mnli", "anli-r1", "anli-r2", "anli-r3"))],
-        "unwaver run sample --model fak": ["fake/constant", "fake/random", "fake/keyword"],
+        "unwaver run sample --model fak": ["fake/constant", "fake/random", "fake/keyword", "fake/oracle"],
         "unwaver run sample --model hf/mod": ["hf/models", "hf/models/mrpc", "hf/models/snli"],
         "unwaver run sample --model h": ["hf/", "human/"],
         "unwaver run --max-": ["--max-calls", "--max-cost"],

@@ -123,7 +123,7 @@ def test_what_is_wrong_with_a_row(tmp_path: Path, row: dict[str, Any], what: str
 def test_variants_that_conversations_cannot_have(tmp_path: Path) -> None:
     path = written(tmp_path / "c.jsonl", {"id": "a", "messages": LONG}, {"id": "b", "messages": LONG[3:]})
     with pytest.raises(UsageError, match="options of a conversation"):
-        groups_of(path, "surface_options", labels=("yes", "no"))
+        groups_of(path, "options", labels=("yes", "no"))
     source = questions.read_questions(path).source
     with pytest.raises(UsageError, match="additive cannot be made of conversations"):
         group_of(source, "additive", "a+b", [({"question": "x"}, ())] * 3)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unwaver.asking.delivered import deliver
 from unwaver.console import Progress
 from unwaver.errors import DataError
 from unwaver.models.batch_lines import ANTHROPIC, HALF, Result, id_of, line_of, read_results
@@ -17,8 +18,7 @@ from unwaver.models.parts import Parts, way_of
 from unwaver.types import Answer, Model, Request
 
 if TYPE_CHECKING:
-    from unwaver.asking.delivered import deliver
-from unwaver.asking.ask import Asker, Plan
+    from unwaver.asking.ask import Asker, Plan
 
 
 class ByHand:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from unwaver.answers.store import Store
 from unwaver.asking.by_hand import body_of, read
+from unwaver.asking.delivered import deliver, worst
 from unwaver.asking.worker import machine, process, started
 from unwaver.console import Progress
 from unwaver.errors import DataError
@@ -28,8 +29,7 @@ from unwaver.models.parts import Parts
 from unwaver.types import Model
 
 if TYPE_CHECKING:
-    from unwaver.asking.delivered import deliver, worst
-from unwaver.asking.ask import Asker, Plan
+    from unwaver.asking.ask import Asker, Plan
 
 PART = 10_000  # requests of a batch; OpenAI takes 50,000
 SCHEMA = """CREATE TABLE IF NOT EXISTS batches (

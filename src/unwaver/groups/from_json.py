@@ -76,7 +76,8 @@ def _expect(record: Mapping[str, Any], kind: str, where: Where) -> Expect:
     found = record.get("expect", expect_of(kind))
     if found is None:
         raise where.error(
-            f'kind "{kind}" is not known, so "expect" is needed: {", ".join(known)}', near(kind, KINDS)
+            f'kind "{kind}" is not known, so "expect" is needed: {", ".join(known)}',
+            f"{near(kind, KINDS)} (with an expectation of their own: {', '.join(KINDS)})",
         )
     for expect in known:
         if expect == found:

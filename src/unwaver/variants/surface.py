@@ -131,7 +131,7 @@ def options(*, permutations: int = 2, seed: int = 0) -> Build:
         source.task.check_relation(kind)
         if source.conversations:
             hint = "conversations are sent as they are: write their options in other orders yourself, as groups"
-            raise UsageError("surface_options cannot change the options of a conversation", hint=hint)
+            raise UsageError("the options of a conversation cannot be put into another order", hint=hint)
         others = _other_marks(source.task)
         for item in source.items:
             if reason := label_refused(source.task, kind, item):
