@@ -265,6 +265,7 @@ def findings(short: bool) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, also by what is started here
     kept = True
     for found in findings("--short" in sys.argv):
         print(json.dumps(found), flush=True)
