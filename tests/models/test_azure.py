@@ -103,9 +103,11 @@ def test_any_query_is_kept(end):
 
 
 def test_log_probabilities_go_to_the_deployment_too():
-    with Cloud() as server, pytest.raises(ModelError, match="without log-probabilities"):
-        asked(f"{server.host}?api-version={VERSION}", method="logprob")
+    with Cloud() as server:
+        answers, _ = asked(f"{server.host}?api-version={VERSION}", method="logprob")
     assert server.paths[0] == f"/openai/deployments/gpt/completions?api-version={VERSION}"
+    assert set(server.paths[1:]) == {DEPLOYED}, "the server has no log-probabilities, so it writes"
+    assert [answer.text for answer in answers] == ["Yes", "Yes"]
 
 
 @pytest.mark.parametrize(
