@@ -71,7 +71,30 @@ PART = {"name": "x"}
     ],
 )  # fmt: skip
 def test_where_and_what(value: Any, at: str, found: Any, expected: str) -> None:
-    assert wrong_with(Whole, value) == (at, found, expected)
+    wrong = wrong_with(Whole, value)
+    assert wrong is not None
+    assert (wrong.at, wrong.found, wrong.expected) == (at, found, expected)
+
+
+def test_a_strange_key_is_told_with_what_was_probably_meant() -> None:
+    with pytest.raises(DataError, match="an object without") as error:
+        typed(Whole, {"parts": [{**PART, "nam": "y"}]}, Path("f"), "another hint")
+    assert "did you mean name?" in str(error.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"gt": 0, "le": 1}, "a number above 0 and at most 1"),
+        ({"gt": 0, "lt": 1}, "a number above 0 and below 1"),
+        ({"ge": 0, "le": 1}, "a number from 0 to 1"),
+        ({"gt": 0}, "a number above 0"),
+    ],
+)
+def test_limits_in_words(limits: dict[str, float], expected: str) -> None:
+    wrong = wrong_with(Annotated[float, msgspec.Meta(**limits)], -1)  # type: ignore[arg-type]
+    assert wrong is not None
+    assert wrong.expected == expected
 
 
 def test_what_fits() -> None:

@@ -13,18 +13,27 @@ refused: the file is made to be shared.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from unwaver.errors import DataError, UsageError
+from unwaver.files import read_toml
 from unwaver.named_models import Named, as_text, pieces
-from unwaver.secret_sources import is_odd_variable, learn
-from unwaver.secrets import has_credentials, is_secret_name, looks_like_key
+from unwaver.secret_sources import is_odd_variable, learn, looks_like_key
+from unwaver.secrets import has_credentials, is_secret_name
+from unwaver.typed import typed
 
 FILE = "unwaver.toml"
 KEY_HINT = 'put the key into an environment variable and name that: key_env = "NAME"'
+
+
+class ModelEntry(msgspec.Struct):
+    """[models.NAME]; other keys are options of the model."""
+
+    model: str
 
 
 def from_file(name: str, option: str) -> Named:
@@ -54,36 +63,31 @@ def find_file() -> Path | None:
     return None
 
 
+Option = str | bool | int | float | dict[str, Any]
+
+
 def _models(path: Path) -> Mapping[str, Any]:
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as e:
-        line = re.search(r"line (\d+)", str(e))
-        hint = 'a model is [models.NAME] with model = "openai/NAME" below it'
-        raise DataError(f"not TOML: {e}", file=path, line=int(line[1]) if line else None, hint=hint) from None
-    except (OSError, ValueError, RecursionError) as e:
-        raise DataError(f"cannot be read: {e}", file=path, hint="write it in UTF-8") from None
-    models = found.get("models", {})
-    if not isinstance(models, dict):
-        raise DataError(f"found models = {models!r:.60}, expected tables", file=path, hint="[models.NAME]")
+    found = read_toml(path, "file", 'a model is [models.NAME] with model = "openai/NAME" below it')
+    models: Mapping[str, Any] = typed(dict[str, Any], found.get("models", {}), path, "[models.NAME]", "models")
     return models
 
 
 def _entry(path: Path, name: str, entry: object) -> Named:
     where = f"[models.{name}]"
-    if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
-        raise DataError(f"{where} has no model", file=path, hint=f'{where} needs model = "provider/name"')
-    check_no_key(path, where, entry)
-    model, inline = pieces(entry["model"])
+    if isinstance(entry, dict):
+        check_no_key(path, where, entry)
+    hint = "an option has a name and a text, a number, true, false or a table"
+    given: Mapping[str, Any] = typed(dict[str, Option], entry, path, hint, f"models.{name}")
+    needed = f'{where} needs model = "provider/name"'
+    model, inline = pieces(typed(ModelEntry, entry, path, needed, f"models.{name}").model)
     if model.startswith("@"):
         raise DataError(f"{where}: model names another name, {model}", file=path, hint='model = "provider/name"')
     options = dict(inline)
-    for key, value in entry.items():
+    for key, value in given.items():
         if key == "model":
             continue
         text = as_text(value)
         if text is None or not re.fullmatch(r"\w+", key):
-            hint = "an option has a name and a text, a number, true, false or a table"
             raise DataError(f"{where}: cannot read the option {key}", file=path, hint=hint)
         options[key] = text
     _check_options(path, where, model, options)

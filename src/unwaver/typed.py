@@ -18,14 +18,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import inspect
 
-from unwaver.errors import DataError
+from unwaver.errors import DataError, near
 from unwaver.files import Where, shown
 
 Made = TypeVar("Made")
@@ -43,22 +43,25 @@ class Wrong(NamedTuple):
     at: str
     found: Any
     expected: str
+    strange: str = ""  # a key that is not known, where that is what is wrong
+    known: Sequence[str] = ()  # the keys that are
 
     def below(self, name: object) -> Wrong:
-        return Wrong(f"{name}.{self.at}" if self.at else str(name), self.found, self.expected)
+        return self._replace(at=f"{name}.{self.at}" if self.at else str(name))
 
 
 def typed(
     kind: Any,
     value: Any,
     file: Path | str | Where,
-    hint: str,
+    hint: str | Callable[[Wrong], str],
     at: str = "",
     *,
     halves: bool = False,
     infinite: bool = False,
 ) -> Any:
-    """The value as this type, or a DataError; `at` is where the value stands in its file. With `halves`, half
+    """The value as this type, or a DataError; `at` is where the value stands in its file. A hint may depend on
+    what is wrong; a text is replaced by what was probably meant where a key is not known. With `halves`, half
     characters are taken: Python holds a file name so that is not UTF-8. With `infinite`, all numbers are."""
     wrong = wrong_with(kind, value, halves, infinite)
     if wrong is None:
@@ -66,9 +69,12 @@ def typed(
     wrong = wrong.below(at) if at else wrong
     message = f'"{_one_line(wrong.at)}": ' if wrong.at else ""
     message += f"found {shown(wrong.found)}, expected {wrong.expected}"
+    what_to_do = hint if isinstance(hint, str) else hint(wrong)
+    if wrong.strange and isinstance(hint, str):
+        what_to_do = near(wrong.strange, wrong.known)
     if isinstance(file, Where):
-        raise file.error(message, hint)
-    raise DataError(message, file=file, hint=hint)
+        raise file.error(message, what_to_do)
+    raise DataError(message, file=file, hint=what_to_do)
 
 
 def of_log(kind: Any, value: Any, where: Where, hint: str, at: str = "") -> Any:
@@ -142,10 +148,10 @@ def _wrong(kind: Any, value: Any) -> Wrong:
     try:
         msgspec.convert(value, kind)
     except UnicodeEncodeError:
-        return unusable(value, infinite=True) or Wrong("", value, _expected(kind, value))
+        return unusable(value, infinite=True) or _wrong_itself(kind, value)
     except msgspec.ValidationError:
         pass
-    return Wrong("", value, _expected(kind, value))
+    return _wrong_itself(kind, value)
 
 
 def _parts(kind: Any, value: Any) -> Iterator[tuple[object, Any, Any]]:
@@ -153,10 +159,8 @@ def _parts(kind: Any, value: Any) -> Iterator[tuple[object, Any, Any]]:
     origin, inside = get_origin(kind), get_args(kind)
     if origin is Annotated:
         yield from _parts(inside[0], value)
-    elif origin in (Union, types.UnionType):
-        fitting = [each for each in inside if each is not type(None) and _is_form_of(each, value)]
-        if len(fitting) == 1:
-            yield from _parts(fitting[0], value)
+    elif alike := _alike(kind, value):
+        yield from _parts(alike, value)
     elif isinstance(value, Mapping) and _is_record(kind):
         hints = get_type_hints(kind, include_extras=True)
         named = {f.encode_name: hints[f.name] for f in inspect.type_info(kind).fields}  # type: ignore[attr-defined]
@@ -165,6 +169,14 @@ def _parts(kind: Any, value: Any) -> Iterator[tuple[object, Any, Any]]:
         yield from ((name, inside[1], child) for name, child in value.items())
     elif isinstance(value, list | tuple) and origin in (list, tuple, Sequence):
         yield from ((n, inside[0], child) for n, child in enumerate(value))
+
+
+def _alike(kind: Any, value: Any) -> Any:
+    """Of several types the only one that is a list or an object, as the value is; None if there is no such."""
+    if get_origin(kind) not in (Union, types.UnionType):
+        return None
+    fitting = [each for each in get_args(kind) if each is not type(None) and _is_form_of(each, value)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _is_record(kind: Any) -> bool:
@@ -181,16 +193,17 @@ def _is_form_of(kind: Any, value: Any) -> bool:
 # --- what was expected --------------------------------------------------------------------------------------
 
 
-def _expected(kind: Any, value: Any) -> str:
-    told = inspect.type_info(kind)
+def _wrong_itself(kind: Any, value: Any) -> Wrong:
+    """Where all that it holds is right, but a key is missing or not known, or it is of another type altogether."""
+    told = inspect.type_info(_alike(kind, value) or kind)
     if isinstance(told, inspect.StructType | inspect.DataclassType) and isinstance(value, Mapping):
         needed = [f.encode_name for f in told.fields if f.required]
         if missing := [name for name in needed if name not in value]:
-            return f'an object with "{missing[0]}"'
+            return Wrong("", value, f'an object with "{missing[0]}"')
         known = [f.encode_name for f in told.fields]
         if strange := [str(name) for name in value if name not in known]:
-            return f"an object without {shown(strange[0])}"
-    return _said(told)
+            return Wrong("", value, f"an object without {shown(strange[0])}", strange[0], known)
+    return Wrong("", value, _said(told))
 
 
 _SEVERAL = {inspect.StrType: "texts", inspect.FloatType: "numbers", inspect.IntType: "whole numbers"}
@@ -208,7 +221,7 @@ def _said(told: inspect.Type) -> str:
         word = "a whole number" if isinstance(told, inspect.IntType) else "a number"
         return word + _range(told)
     if isinstance(told, inspect.StrType):
-        return "a text that is not empty" if told.min_length else "a text"
+        return "a text that is not empty" if told.min_length or told.pattern else "a text"
     if isinstance(told, inspect.ListType | inspect.VarTupleType):
         items, least = _SEVERAL.get(type(told.item_type), ""), told.min_length
         many = "" if not least else str(least) if least == told.max_length else f"{least} or more"
@@ -220,9 +233,11 @@ def _said(told: inspect.Type) -> str:
 
 
 def _range(told: inspect.IntType | inspect.FloatType) -> str:
-    low, high = told.ge if told.ge is not None else told.gt, told.le
+    low, high = told.ge, told.le
     if low is not None and high is not None:
         return f" from {low:g} to {high:g}"
+    if told.gt is not None and (high is not None or told.lt is not None):
+        return f" above {told.gt:g} and " + (f"below {told.lt:g}" if high is None else f"at most {high:g}")
     if told.gt is not None:
         return f" above {told.gt:g}"
     return f" of {low:g} or more" if low is not None else ""

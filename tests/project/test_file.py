@@ -85,7 +85,7 @@ def test_bars_may_be_one_list(tmp_path: Path) -> None:
         ("alpha = 0.7\n[sources.a]\nfrom = 'x'\n", "alpha is 0.7", "0.05"),
         ("runs = 3\n[sources.a]\nfrom = 'x'\n", "expected a folder", "runs"),
         ("[bars]\nb = ['tau<=0.1']\n[sources.a]\nfrom = 'x'\n", "matches no source", "a"),
-        ("[bars]\na = 3\n[sources.a]\nfrom = 'x'\n", "is not a list", "bars"),
+        ("[bars]\na = 3\n[sources.a]\nfrom = 'x'\n", "expected a list of texts", "bars"),
         ("[sources.a\nfrom = 'x'\n", "no TOML", "source"),
     ],
 )

@@ -187,7 +187,11 @@ def test_seeds_by_setting_and_task(tmp_path: Path) -> None:
     [
         (("multi_task = true", "multi_task = true\nseeds = { mrpc = 5 }"), "one model has all tasks", "seeds = 5"),
         (("[settings.single]", "[settings.single]\nseeds = { rte = 5 }"), "rte is not a task of this setting", ""),
-        (("[settings.single]", "[settings.single]\nseeds = 0"), "settings.single.seeds is at least 1", ""),
+        (
+            ("[settings.single]", "[settings.single]\nseeds = 0"),
+            '"settings.single.seeds": found 0, expected a whole number of 1 or more',
+            "",
+        ),
         (("[settings.single]", "[settings.single]\nseeds = 2.5"), "found 2.5, expected a whole number", ""),
         (("seeds = 3", "seeds = 3\npaired = true"), "same training rows", "draw_by_seed = true"),
         (
@@ -195,13 +199,17 @@ def test_seeds_by_setting_and_task(tmp_path: Path) -> None:
             "same training rows",
             "draw_by_seed = true",
         ),
-        (("seeds = 3", 'seeds = 3\npaired = "yes"'), "paired: found 'yes', expected true or false", ""),
-        (("seeds = 3", "seeds = 3\ndraw_by_seed = 1"), "draw_by_seed: found 1, expected true or false", ""),
+        (("seeds = 3", 'seeds = 3\npaired = "yes"'), '"paired": found "yes", expected true or false', ""),
+        (("seeds = 3", "seeds = 3\ndraw_by_seed = 1"), '"draw_by_seed": found 1, expected true or false', ""),
         (('bases = ["b"]', 'bases = ["b", "b"]'), "b is named twice", ""),
         (('bases = ["b"]', 'bases = ["x/b", "x-b"]'), "x/b is named twice", "- and / count as the same"),
         (('["single", "multi"]', '["single", "single"]'), "single is compared with itself", ""),
-        (('["single", "multi"]', '{ setings = ["single", "multi"] }'), "expected two settings, bases", ""),
-        (('["single", "multi"]', '["single"]'), "expected two names", ""),
+        (
+            ('["single", "multi"]', '{ setings = ["single", "multi"] }'),
+            'expected an object without "setings"',
+            "settings",
+        ),
+        (('["single", "multi"]', '["single"]'), "expected a list of 2 texts", ""),
         (
             (
                 "[settings.single]",

@@ -84,12 +84,16 @@ def test_comparisons_of_a_plan(tmp_path: Path) -> None:
         (('base = "c"', 'base = "d"'), "d is not among the bases", ""),
         (('base = "c"', 'base = "a"'), "a is named twice", ""),
         (('[families.three]\nbase = "c"\n', ""), "c has no size", "add it to a family"),
-        (('base = "c"', "base = 3"), "families.three.base: found 3", ""),
+        (('base = "c"', "base = 3"), '"families.three.base": found 3, expected a text', ""),
         (('{ sizes = ["base", "large"] }', '{ sizes = ["base", "lrage"] }'), "there is no size lrage", "large"),
         (('{ bases = ["a", "b"],', '{ bases = ["a", "x"],'), "there is no base x", ""),
         (('setting = "single"', 'setting = "sngle"'), "there is no setting sngle", "single"),
         (('{ tasks = ["rte", "mrpc"] }', '{ tasks = ["rte", "wic"] }'), "wic is not a task of this study", ""),
-        (('{ tasks = ["rte", "mrpc"] }', '{ tasks = ["rte", "mrpc"], alpha = 2 }'), "alpha: found 2", ""),
+        (
+            ('{ tasks = ["rte", "mrpc"] }', '{ tasks = ["rte", "mrpc"], alpha = 2 }'),
+            'alpha": found 2, expected a number above 0 and below 1',
+            "",
+        ),
         (
             ('{ tasks = ["rte", "mrpc"] }', '{ tasks = ["rte", "mrpc"], paired = true }'),
             "unknown key 'paired'",

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from unwaver.errors import DataError, ModelError, UsageError, near
+from unwaver.errors import ModelError, UsageError, near
 from unwaver.files import read_toml
 from unwaver.study.checker import EXAMPLE, TRAINING, Checker
+from unwaver.study.plan_file import StudyRecord
 from unwaver.study.sides import (
     Comparison,
     Condition,
@@ -21,17 +22,7 @@ from unwaver.study.sides import (
 )
 from unwaver.study.victims import check_settings_of_victims, depth
 from unwaver.train.setup import ALL, Setup, task_and_form
-
-_TOP = (
-    "bases", "families", "seeds", "draw_by_seed", "paired", "fractions", "limit", "compare", "tasks", "settings",
-    "base_accuracy", "test_rows", "form", "method", *TRAINING[:6],
-)  # fmt: skip
-_OF_TASK = ("train", "test", "rows", "form", "method", "evaluate")
-_OF_SETTING = (
-    "form", "method", "multi_task", "pool", "tasks", "seeds", "fractions", "variants", "start", "attack",
-    *TRAINING,
-)  # fmt: skip
-_OF_EVALUATION = ("split", "variants", "suite", "writer", "k", "domain")
+from unwaver.typed import typed
 
 
 @dataclass(frozen=True)
@@ -248,25 +239,15 @@ def folder_name(text: str) -> str:
 
 def read_plan(path: Path) -> StudyPlan:
     found = read_toml(path, "study", EXAMPLE)
+    typed(StudyRecord, found, path, "docs/train.md describes each key" if len(found) > 2 else EXAMPLE)
     check = Checker(path)
-    check.keys(found, _TOP, "the study")
-    for key in ("bases", "tasks", "settings"):
-        if not found.get(key):
-            raise DataError(f"it has no {key}", file=path, hint=EXAMPLE)
-    tasks = {
-        name: _task(name, check.table(entry, f"tasks.{name}"), check)
-        for name, entry in check.table(found["tasks"], "tasks").items()
-    }
+    tasks = {name: _task(name, entry, check) for name, entry in found["tasks"].items()}
     check.training(found, "")
-    check.above_zero(found, ("limit",), "")
-    fractions = check.fractions(found.get("fractions", [1.0]), "fractions")
-    settings = {
-        name: _setting(name, check.table(entry, f"settings.{name}"), tasks, fractions, check)
-        for name, entry in check.table(found["settings"], "settings").items()
-    }
+    fractions = _shares(found.get("fractions", [1.0]))
+    settings = {name: _setting(name, entry, tasks, fractions, check) for name, entry in found["settings"].items()}
     bases = _bases(found["bases"], check)
     families = read_families(found.get("families", {}), bases, check)
-    by_seed, paired = (check.typed(found.get(key, False), bool, key) for key in ("draw_by_seed", "paired"))
+    by_seed, paired = found.get("draw_by_seed", False), found.get("paired", False)
     fractions_of = {name: setting.fractions for name, setting in settings.items()}
     reader = SidesReader(check, bases, list(tasks), fractions_of, families, paired)
     compare, compare_tasks = reader.read(found.get("compare", []))
@@ -278,7 +259,7 @@ def read_plan(path: Path) -> StudyPlan:
         bases=bases,
         tasks=tasks,
         settings=settings,
-        seeds=_seeds(found.get("seeds", 1), "seeds", check),
+        seeds=found.get("seeds", 1),
         limit=found.get("limit"),
         compare=compare,
         compare_tasks=compare_tasks,
@@ -294,9 +275,13 @@ def read_plan(path: Path) -> StudyPlan:
     return plan
 
 
-def _bases(found: Any, check: Checker) -> tuple[str, ...]:
+def _shares(found: Sequence[float]) -> tuple[float, ...]:
+    return tuple(map(float, found))
+
+
+def _bases(found: Sequence[str], check: Checker) -> tuple[str, ...]:
     """Each has a folder of its own."""
-    bases = tuple(check.texts(found, "bases"))
+    bases = tuple(found)
     folders = [folder_name(base) for base in bases]
     for base, folder in zip(bases, folders, strict=True):
         if folders.count(folder) > 1:
@@ -305,30 +290,19 @@ def _bases(found: Any, check: Checker) -> tuple[str, ...]:
 
 
 def _base_accuracy(found: Mapping[str, Any], tasks: Mapping[str, TaskPlan], check: Checker) -> bool:
-    wanted: bool = check.typed(found.get("base_accuracy", False), bool, "base_accuracy")
+    wanted: bool = found.get("base_accuracy", False)
     if wanted and not any(e.has_base for task in tasks.values() for e in task.evaluate):
         hint = 'evaluate a task on sets of becel, evaluate = ["becel/snli"], or leave base_accuracy out'
         raise check.error("base_accuracy: nothing in this study has a base split", hint)
     return wanted
 
 
-def _seeds(found: Any, where: str, check: Checker) -> int:
-    seeds: int = check.typed(found, int, where)
-    if seeds < 1:
-        raise check.error(f"{where} is at least 1, found {seeds}", "3 is the fewest that a test can work with")
-    return seeds
-
-
 def _task(name: str, entry: Mapping[str, Any], check: Checker) -> TaskPlan:
     where = f"tasks.{name}"
-    check.keys(entry, _OF_TASK, where)
     task_and_form(name)  # says what is known
-    for key in ("train", "test", "form", "method"):
-        check.typed(entry.get(key, ""), str, f"{where}.{key}")
-    check.above_zero(entry, ("rows",), f"{where}.")
     for key in ("form", "method"):
         check.by_task(entry, key, f"{where}.")
-    evaluate = [_evaluation(e, where, check) for e in check.typed(entry.get("evaluate", []), list, where)]
+    evaluate = [_evaluation(each, where, check) for each in entry.get("evaluate", [])]
     if len(set(evaluate)) < len(evaluate):
         raise check.error(f"{where}.evaluate: the same is named twice", "name each once")
     plain = {f.name: entry[f.name] for f in fields(TaskPlan) if f.name in entry and f.name != "evaluate"}
@@ -338,12 +312,11 @@ def _task(name: str, entry: Mapping[str, Any], check: Checker) -> TaskPlan:
 def _evaluation(entry: Any, where: str, check: Checker) -> Evaluation:
     if isinstance(entry, str):
         return Evaluation(suite=entry)
-    check.keys(check.table(entry, f"{where}.evaluate"), _OF_EVALUATION, f"{where}.evaluate")
     if "suite" in entry:
         return _suite_evaluation(entry, f"{where}.evaluate", check)
-    if not isinstance(entry.get("split"), str) or not entry["split"] or not entry.get("variants"):
+    if not entry.get("split") or not entry.get("variants"):
         raise check.error(f"{where}.evaluate: needs split and variants", '{ split = "test", variants = ["swap"] }')
-    return Evaluation(split=entry["split"], variants=tuple(check.texts(entry["variants"], f"{where}.evaluate")))
+    return Evaluation(split=entry["split"], variants=tuple(entry["variants"]))
 
 
 def _suite_evaluation(entry: Mapping[str, Any], where: str, check: Checker) -> Evaluation:
@@ -352,9 +325,6 @@ def _suite_evaluation(entry: Mapping[str, Any], where: str, check: Checker) -> E
 
     if strange := [key for key in ("split", "variants") if key in entry]:
         raise check.error(f"{where}: suite and {strange[0]} cannot be combined", "give one of the two")
-    for key in ("suite", "writer", "domain"):
-        check.typed(entry.get(key, ""), str, f"{where}.{key}")
-    check.above_zero(entry, ("k",), f"{where}.")
     given: dict[str, Any] = {key: entry[key] for key in ("writer", "k") if key in entry}
     if "domain" in entry:
         try:
@@ -375,24 +345,22 @@ def _setting(
     where = f"settings.{name}"
     if not re.fullmatch(r"[\w-]+", name):
         raise check.error(f"{where}: a setting is named by letters, digits, - and _")
-    check.keys(entry, _OF_SETTING, where)
     check.training(entry, f"{where}.")
-    check.typed(entry.get("start", ""), str, f"{where}.start")
-    chosen = check.texts(entry.get("tasks", []), f"{where}.tasks")
+    chosen = entry.get("tasks", [])
     variants, attack = (_by_task(entry, key, tasks, where, check) for key in ("variants", "attack"))
     for task in chosen:
         if task not in tasks:
             raise check.error(f"{where}: {task} is not a task of this study", near(task, tasks))
     return Setting(
         name,
-        check.fractions(entry.get("fractions", list(fractions)), f"{where}.fractions"),
-        check.typed(entry.get("multi_task", False), bool, f"{where}.multi_task"),
+        _shares(entry.get("fractions", fractions)),
+        entry.get("multi_task", False),
         tuple(chosen),
         variants,
         entry.get("start"),
         {key: entry[key] for key in TRAINING if key in entry},
         _seeds_of_setting(where, entry, chosen or list(tasks), check),
-        check.typed(entry.get("pool", False), bool, f"{where}.pool"),
+        entry.get("pool", False),
         _of_tasks(entry, "form", tasks, f"{where}.", check),
         _of_tasks(entry, "method", tasks, f"{where}.", check),
         attack,
@@ -414,11 +382,11 @@ def _by_task(
 ) -> dict[str, tuple[str, ...]]:
     """A list for all tasks, or one for each of some."""
     found = entry.get(key, {})
-    by_task = {ALL: found} if isinstance(found, list) else check.table(found, f"{where}.{key}")
+    by_task = {ALL: found} if isinstance(found, list) else found
     for task in by_task:
         if task not in tasks and task != ALL:
             raise check.error(f"{where}: {task} is not a task of this study", near(task, tasks))
-    return {task: tuple(check.texts(names, f"{where}.{key}")) for task, names in by_task.items()}
+    return {task: tuple(names) for task, names in by_task.items()}
 
 
 def _seeds_of_setting(
@@ -428,13 +396,13 @@ def _seeds_of_setting(
     if "seeds" not in entry:
         return {}
     if not isinstance(entry["seeds"], dict):
-        return {ALL: _seeds(entry["seeds"], f"{where}.seeds", check)}
+        return {ALL: entry["seeds"]}
     if entry.get("multi_task") or entry.get("pool"):
         raise check.error(f"{where}.seeds: one model has all tasks", "write one number: seeds = 5")
     for task in entry["seeds"]:
         if task not in tasks:
             raise check.error(f"{where}.seeds: {task} is not a task of this setting", near(task, tasks))
-    return {task: _seeds(n, f"{where}.seeds.{task}", check) for task, n in entry["seeds"].items()}
+    return dict(entry["seeds"])
 
 
 def _check_starts(plan: StudyPlan, check: Checker) -> None:

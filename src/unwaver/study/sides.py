@@ -71,14 +71,14 @@ class SidesReader:
     families: Families
     paired: bool
 
-    def read(self, found: Any) -> tuple[tuple[Comparison, ...], tuple[TaskComparison, ...]]:
+    def read(self, found: Sequence[Any]) -> tuple[tuple[Comparison, ...], tuple[TaskComparison, ...]]:
         """Comparisons within a base come base by base, those of bases after them."""
         within: dict[str, list[Comparison]] = {base: [] for base in self.bases}
         across: list[Comparison] = []
         tasks: list[TaskComparison] = []
-        for entry in self.check.typed(found, list, "compare"):
+        for entry in found:
             way, table = self._entry(entry)
-            paired = self.check.typed(table.get("paired", self.paired), bool, "compare.paired")
+            paired = table.get("paired", self.paired)
             first, second = self._two(table[way])
             if way == "settings":
                 before, after = self._condition(first), self._condition(second)
@@ -95,15 +95,13 @@ class SidesReader:
     def _entry(self, entry: Any) -> tuple[str, Mapping[str, Any]]:
         if isinstance(entry, list):
             return "settings", {"settings": entry}
-        if not isinstance(entry, dict) or len(ways := [key for key in _WAYS if key in entry]) != 1:
+        if len(ways := [key for key in _WAYS if key in entry]) != 1:
             told = f"compare: found {entry!r}, expected two settings, bases, sizes or tasks"
             raise self.check.error(told, _EXAMPLE)
         self.check.keys(entry, _KEYS[ways[0]], "compare")
         return ways[0], entry
 
-    def _two(self, value: Any) -> tuple[str, str]:
-        if not isinstance(value, list) or len(value) != 2 or not all(isinstance(v, str) and v for v in value):
-            raise self.check.error(f"compare: found {value!r}, expected two names", _EXAMPLE)
+    def _two(self, value: Sequence[str]) -> tuple[str, str]:
         if value[0] == value[1]:
             raise self.check.error(f"compare: {value[0]} is compared with itself", "name two")
         return value[0], value[1]
@@ -123,7 +121,7 @@ class SidesReader:
     def _conditions(self, table: Mapping[str, Any]) -> list[Condition]:
         """The one that is named, or all."""
         if "setting" in table:
-            return [self._condition(self.check.typed(table["setting"], str, "compare.setting"))]
+            return [self._condition(table["setting"])]
         return [Condition(name, f) for name, fractions in self.fractions.items() for f in fractions]
 
     def _of_bases(self, way: str, first: str, second: str) -> Iterator[tuple[str, str]]:
@@ -146,8 +144,6 @@ class SidesReader:
             if name not in self.tasks:
                 raise self.check.error(f"compare: {name} is not a task of this study", near(name, self.tasks))
         alpha = table.get("alpha", ALPHA_OF_TASKS)
-        if type(alpha) not in (int, float) or not 0 < alpha < 1:
-            raise self.check.error(f"compare.alpha: found {alpha!r}, expected a number between 0 and 1", "0.1")
         for condition in self._conditions(table):
             one, other = (task_and_form(name)[0].name for name in (first, second))
             yield TaskComparison(one, other, condition, float(alpha))
@@ -162,15 +158,9 @@ def sizes_of(families: Families) -> list[str]:
     return list(dict.fromkeys(size for family in families.values() for size in family))
 
 
-def read_families(found: Any, bases: Sequence[str], check: Checker) -> Families:
+def read_families(found: Families, bases: Sequence[str], check: Checker) -> Families:
     """[families.roberta] base = "roberta-base", large = "roberta-large": each base has one size, or none has."""
-    families = {
-        name: {
-            size: str(check.typed(base, str, f"families.{name}.{size}"))
-            for size, base in check.table(entry, f"families.{name}").items()
-        }
-        for name, entry in check.table(found, "families").items()
-    }
+    families: Families = found
     named = [base for family in families.values() for base in family.values()]
     for base in named:
         if base not in bases:

@@ -7,11 +7,21 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from unwaver.errors import DataError, UsageError
+from unwaver.files import shown
 from unwaver.tasks import Form, Task
 from unwaver.tasks.forms import options_form
+from unwaver.typed import typed
+
+
+class Template(msgspec.Struct, forbid_unknown_fields=True):
+    prompt: str = ""
+    words: list[Annotated[str, msgspec.Meta(pattern=r"\S")]] = []
+    version: str | int | float = ""
 
 
 def read_templates(path: Path) -> dict[str, dict[str, Any]]:
@@ -28,23 +38,12 @@ def read_templates(path: Path) -> dict[str, dict[str, Any]]:
         hint = 'write [task] and below it prompt = "…"'
         raise DataError(f"no TOML: {e}", file=path, line=int(line[1]) if line else None, hint=hint) from None
     for name, entry in entries.items():
-        if problem := _template_problem(entry):
-            hint = f'write [{name}] and below it prompt = "…{{field}}…" and words = ["…", "…"]'
-            raise DataError(f"[{name}]: {problem}", file=path, hint=hint)
+        hint = f'write [{name}] and below it prompt = "…{{field}}…" and words = ["…", "…"]'
+        typed(Template, entry, path, hint, name)
+        if "{" not in entry.get("prompt", "{"):
+            what = f"found {shown(entry['prompt'])}, expected a text with a field of the item: {{text}}"
+            raise DataError(f'"{name}.prompt": {what}', file=path, hint=hint)
     return entries
-
-
-def _template_problem(entry: Any) -> str | None:
-    if not isinstance(entry, dict):
-        return f"found {entry!r}, expected prompt, words and version"
-    if strange := sorted(set(entry) - {"prompt", "words", "version"}):
-        return f"found {', '.join(strange)}, expected prompt, words and version"
-    prompt, words = entry.get("prompt", "{"), entry.get("words", [])
-    if not isinstance(prompt, str) or "{" not in prompt:
-        return f"found prompt {prompt!r}, expected a text with a field of the item: {{text}}"
-    if not isinstance(words, list) or not all(isinstance(w, str) and w.strip() for w in words):
-        return f"found words {words!r}, expected a list of texts"
-    return None
 
 
 def with_template(form: Form, task: Task, templates: Mapping[str, Mapping[str, Any]]) -> Form:

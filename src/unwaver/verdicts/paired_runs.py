@@ -7,7 +7,7 @@ settings are refused, unless asked for, and then they are named. Prompts and dec
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from unwaver.metrics.broken import broken
 from unwaver.metrics.score import Measured, Unreadable, accuracy_of, measured
 from unwaver.stats import LEVEL
 from unwaver.stats.paired import difference, holm
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 from unwaver.verdicts.differing import AGREEMENT, Difference, agree_alike, agreements_of, asked_how, differing
 
 CaseName = tuple[str, str, str]

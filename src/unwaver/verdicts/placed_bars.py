@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from unwaver.bars import LEADING, Bar, Way, bar_of, fraction, parse_bar
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import read_toml
+from unwaver.typed import Wrong, typed
 
 EVERYWHERE = "*"
 _WAYS: tuple[Way, ...] = ("max", "min", "max_drop")
@@ -80,17 +83,16 @@ def read_bars(path: Path) -> tuple[list[PlacedBar], float | None]:
     """The bars of a TOML file, and its alpha if it has one: a list for everything, and a table for each
     suite/task/kind, or "*"."""
     given = read_toml(path, "file", f'{_EXAMPLE}, or ["becel/snli"] and below it {_EXAMPLE}')
-    alpha = given.pop("alpha", None)
+    alpha = typed(Number | None, given.pop("alpha", None), path, "leave it out for 0.05", "alpha")
     bars: list[PlacedBar] = []
     for where, table in given.items():
         if where == _BARS and not isinstance(table, dict):
             bars += bars_at(EVERYWHERE, table, path)
             continue
-        if not isinstance(table, dict):
-            hint = f'put it below a table: ["{EVERYWHERE}"] is for everything'
-            if (meant := near(where, _TOP)).startswith("did"):
-                hint = f"{meant} For example {_EXAMPLE}"
-            raise DataError(f'"{where}" is outside of a table', file=path, hint=hint)
+        hint = f'put it below a table: ["{EVERYWHERE}"] is for everything'
+        if (meant := near(where, _TOP)).startswith("did"):
+            hint = f"{meant} For example {_EXAMPLE}"
+        typed(dict[str, Any], table, path, hint, where)
         if where.count("/") > 2:
             raise DataError(f'["{where}"] is more than suite/task/kind', file=path, hint="leave the rest out")
         bars += _bars_in(where, table, path)
@@ -104,19 +106,34 @@ def read_bars(path: Path) -> tuple[list[PlacedBar], float | None]:
     return bars, alpha
 
 
+Number = float | str  # 0.1, "10 %"
+
+
+class BarsTable(msgspec.Struct, forbid_unknown_fields=True):
+    """["becel/snli"] of a bars file."""
+
+    bars: list[str] = []
+    max: dict[str, Number] = {}
+    min: dict[str, Number] = {}
+    max_drop: Number | dict[str, Number] = {}
+
+
+def _hint_of_table(wrong: Wrong) -> str:
+    if wrong.strange:
+        return near(wrong.strange, wrong.known)
+    way = next((way for way in reversed(_WAYS) if f".{way}" in wrong.at), "")
+    return f"{way} = {{tau = 0.1}}" if way else f"write {_EXAMPLE}"
+
+
 def _bars_in(where: str, table: Mapping[str, Any], path: Path) -> Iterator[PlacedBar]:
-    for name in table:
-        if name not in (_BARS, *_WAYS):
-            raise DataError(f'["{where}"]: "{name}" is not known', file=path, hint=near(name, (_BARS, *_WAYS)))
+    typed(BarsTable, table, path, _hint_of_table, where)
     if _BARS in table:
         yield from bars_at(where, table[_BARS], path)
     for way in _WAYS:
         if way not in table:
             continue
         given = table[way]
-        metrics = {LEADING: given} if way == "max_drop" and not isinstance(given, dict) else given
-        if not isinstance(metrics, dict):
-            raise DataError(f'["{where}"]: {way} = {given!r}', file=path, hint=f"{way} = {{tau = 0.1}}")
+        metrics = given if isinstance(given, dict) else {LEADING: given}
         for metric, value in metrics.items():
             place = f'{path}: ["{where}"] {way} {metric}'
             yield PlacedBar(bar_of(way, metric, value, place, f"{way} = {{tau = 0.1}}"), where)
@@ -125,7 +142,5 @@ def _bars_in(where: str, table: Mapping[str, Any], path: Path) -> Iterator[Place
 def bars_at(where: str, given: Any, path: Path) -> Iterator[PlacedBar]:
     """The bars of a list: ["tau<=0.10"] at "becel/snli"."""
     place = _BARS if where == EVERYWHERE else f'["{where}"] {_BARS}'
-    if not isinstance(given, list):
-        raise DataError(f"{place} = {given!r} is not a list", file=path, hint=f"write {_EXAMPLE}")
-    for text in given:
+    for text in typed(list[str], given, path, f"write {_EXAMPLE}", place):
         yield PlacedBar(parse_bar(text, f"{path}: {place}:"), where)

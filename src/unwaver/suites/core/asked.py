@@ -6,11 +6,11 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from unwaver.suites.core.wording import sentence
-from unwaver.types import Item, Role
+from unwaver.types import Item, Role, replace
 
 MARKS: Mapping[str, str] = {"letters": "ABCDEF", "small": "abcdef", "numbers": "123456"}
 CUES = {"en": "Answer:", "de": "Antwort:", "zh": "答案："}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from unwaver.suites.core.asked import Asked
 from unwaver.suites.core.book import Book, implied
 from unwaver.suites.core.facts import claims, labelled_source, open_source, pair_claim, pairs
 from unwaver.suites.core.kinds_logic import FRAME, MOST_PAIRS
 from unwaver.suites.core.table import Question, Table, first
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.variants.around import draw
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 from unwaver.suites.core import instructions, wording
@@ -21,7 +20,7 @@ from unwaver.suites.core.facts import (
     wrong_answers,
 )
 from unwaver.suites.core.table import Question, Row, Table
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.variants.around import draw
 
 MOST_PAIRS = 40  # of a table: more say little

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from unwaver.suites.core.asked import STYLES, Source, number
 from unwaver.suites.core.book import Book, made, same
 from unwaver.suites.core.facts import answers, open_source
 from unwaver.suites.core.surface import surface_variants
 from unwaver.suites.core.table import Row, Table, first
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.variants.around import beside, draw
 
 _CLEAR = ("text", "passage", "story", "above", "these lines")  # "the text" says little where there are three

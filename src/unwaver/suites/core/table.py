@@ -7,7 +7,6 @@ Every mistake in a file is reported with the place and with what to write instea
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from unwaver.errors import DataError, near
+from unwaver.files import read_toml
 from unwaver.suites.core import wording
+from unwaver.suites.core.table_file import TableRecord
+from unwaver.typed import typed
 
 LANGUAGES = ("en", "de", "zh")
 LABELLED = ("sentiment", "topic", "entailment")
@@ -29,14 +31,8 @@ Row = Mapping[str, Cell]
 Wordings = Mapping[str, tuple[str, ...]]  # by language
 Sentence = Mapping[str, str]  # by language
 
-_TABLE_KEYS = ("name", "rule", "columns", "rows", "questions", "chains", "case", "cluster")
 _TEXTS = ("statement", "negation", "question", "inverse", "opposite", "hint", "joined")  # a sentence by language
 _LISTS = ("open", "ask", "words", "heads", "rubric")  # a list of texts by language
-_PLAIN = (
-    "name", "task", "answer", "among", "wrong", "context", "converse", "contrast", "near", "pair", "labels",
-    "flipped", "flipped_answer", "reworded", "negated", "symmetric", "triple", "choice", "choice_only",
-    "chains_only",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -144,29 +140,22 @@ def spellings(cell: Cell) -> tuple[str, ...]:
 # --- reading --------------------------------------------------------------------------------------------------
 
 
+_HINT = "docs/core.md describes the keys of a table"
+
+
 def read_table(path: Path) -> Table:
-    try:
-        entry = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError("there is no such file", hint="give --table the path of a TOML file", file=path) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise DataError(
-            f"it is not valid TOML: {e}", hint="check that line; docs/core.md has an example", file=path
-        ) from e
-    return _Reader(path).table(entry)
+    return _Reader(path).table(read_toml(path, "file", "check that line; docs/core.md has an example"))
 
 
 class _Reader:
     def __init__(self, path: Path):
         self._path = path
 
-    def _error(self, what: str, hint: str = "docs/core.md describes the keys of a table") -> DataError:
+    def _error(self, what: str, hint: str = _HINT) -> DataError:
         return DataError(what, hint=hint, file=self._path)
 
     def table(self, entry: Mapping[str, Any]) -> Table:
-        self._keys("the table", entry, _TABLE_KEYS)
-        if missing := [key for key in ("name", "rule", "columns", "rows", "questions") if not entry.get(key)]:
-            raise self._error(f"it has no {', '.join(missing)}")
+        typed(TableRecord, entry, self._path, _HINT)
         columns = tuple(entry["columns"])
         rows = tuple(self._row(n, columns, row) for n, row in enumerate(entry["rows"], 1))
         facts = [first(row[columns[0]]) for row in rows]
@@ -181,34 +170,22 @@ class _Reader:
             rows=rows,
             questions=tuple(self._question(columns, q) for q in entry["questions"]),
             chains=tuple(self._chain(c) for c in entry.get("chains", ())),
-            case=bool(entry.get("case", True)),
+            case=entry.get("case", True),
             cluster=entry.get("cluster", ""),
         )
         self._check(table)
         return table
 
-    def _keys(self, what: str, entry: Mapping[str, Any], known: Sequence[str]) -> None:
-        if not isinstance(entry, dict):
-            raise self._error(f"{what}: found {entry!r}, expected a table of keys")
-        if strange := [key for key in entry if key not in known]:
-            raise self._error(f"{what}: unknown key {strange[0]!r}", near(strange[0], known))
-
-    def _row(self, n: int, columns: Sequence[str], cells: Any) -> Row:
-        if not isinstance(cells, list) or len(cells) != len(columns):
-            found = len(cells) if isinstance(cells, list) else repr(cells)
-            raise self._error(f"row {n}: found {found} cells, expected {len(columns)}: {', '.join(columns)}")
+    def _row(self, n: int, columns: Sequence[str], cells: Sequence[Cell]) -> Row:
+        if len(cells) != len(columns):
+            names = ", ".join(columns)
+            raise self._error(f"row {n}: found {len(cells)} cells, expected {len(columns)}: {names}")
         return dict(zip(columns, cells, strict=True))
 
     def _question(self, columns: Sequence[str], entry: Mapping[str, Any]) -> Question:
-        self._keys(f"question {entry.get('name', '')!r}", entry, (*_PLAIN, *_TEXTS, *_LISTS))
-        if not entry.get("name"):
-            raise self._error("a question has no name")
         values: dict[str, Any] = dict(entry)
-        for key in (*_TEXTS, *_LISTS):
-            by_language = values.get(key, {})
-            self._keys(f"{entry['name']}.{key}", by_language, LANGUAGES)
-            if key in _LISTS:
-                values[key] = {lang: tuple(texts) for lang, texts in by_language.items()}
+        for key in _LISTS:
+            values[key] = {lang: tuple(texts) for lang, texts in values.get(key, {}).items()}
         context = values.get("context", ())
         values["context"] = (context,) if isinstance(context, str) else tuple(context)
         values["near"] = tuple((a, b) for a, b in values.get("near", ()))
@@ -224,9 +201,8 @@ class _Reader:
         return question
 
     def _chain(self, entry: Mapping[str, Any]) -> Chain:
-        self._keys("a chain", entry, ("kind", "premises", "conclusion", "true_only"))
-        true_only = bool(entry.get("true_only", False))
-        return Chain(entry["kind"], tuple(entry["premises"]), entry["conclusion"], true_only)
+        premises = tuple(entry["premises"])
+        return Chain(entry["kind"], premises, entry["conclusion"], entry.get("true_only", False))
 
     def _check(self, table: Table) -> None:
         names = [q.name for q in table.questions]
