@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from unwaver.groups.certify import Reading, standings
 from unwaver.groups.from_lines import read_groups_file
 from unwaver.models import helpers
 from unwaver.suites import built, own
-from unwaver.types import Answer
+from unwaver.types import Answer, replace
 
 PAIRS = """id,premise,hypothesis,label
 a,A man sleeps on a bench.,A man is resting.,entailment

@@ -105,7 +105,7 @@ def test_the_same_conversation_is_asked_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "what"),
     [
-        ({"messages": []}, "expected a list of messages"),
+        ({"messages": []}, "expected a list of 1 or more"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, '"image_url"'),
         ({"messages": [{"role": "user", "content": "{answer of x}"}]}, "a row is asked alone"),
         ({"messages": LONG, "system": "Be kind."}, "beside the messages"),

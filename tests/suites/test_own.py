@@ -261,7 +261,7 @@ def text_item(**more):
 
 
 BAD_GROUPS = {
-    "second line without items": ([LATE, {"id": "x"}], 2, '"items": found null', "items"),
+    "second line without items": ([LATE, {"id": "x"}], 2, 'expected an object with "items"', "items"),
     "an id twice": ([{**LATE, "id": "x"}, {**LATE, "id": "x"}], 2, '"id": found "x", which line 1 has too', "id of its own"),
     "an item id with two texts": ([{"items": [{"text": "a", "id": "i"}, {"text": "b", "id": "i"}]}], 1, '"id": found item "i" a second time with another text', "id of its own"),
     "accepted not a choice": ([{"items": [text_item(choices=["yes", "no"], accepted=["ye"]), text_item()]}], 1, '"accepted": found "ye", expected one of yes, no', "did you mean yes?"),

@@ -11,7 +11,8 @@ import pytest
 import unwaver
 from unwaver.errors import DataError, UsageError
 from unwaver.suites import paranlu
-from unwaver.tasks import prompt_of, segments_of, task_named
+from unwaver.tasks import segments_of, task_named
+from unwaver.tasks.prompts import prompt_of
 
 ORIGINAL = {"premise": "It rains.", "hypothesis": "Ann is wet.", "update": "She has an umbrella.", "label": 0}
 PROBLEM = {"original_example": ORIGINAL, "update_paraphrase": "Ann holds an umbrella."}

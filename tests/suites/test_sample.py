@@ -11,7 +11,8 @@ import pytest
 
 from unwaver.errors import UsageError
 from unwaver.suites import sample
-from unwaver.tasks import built_in, prompt_of, segments_of, task_named
+from unwaver.tasks import built_in, segments_of, task_named
+from unwaver.tasks.prompts import prompt_of
 from unwaver.types import Group
 
 SUITE = sample.suite()

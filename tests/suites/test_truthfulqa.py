@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import unwaver
 from unwaver.errors import DataError, UsageError
 from unwaver.suites import truthfulqa
-from unwaver.tasks import prompt_of, segments_of, task_named
+from unwaver.tasks import segments_of, task_named
+from unwaver.tasks.prompts import prompt_of
 
 QUESTIONS = [
     ("Is the sea salty? ", "Yes; The sea is salty.", "No; ; The sea is sweet"),

@@ -24,6 +24,8 @@ from unwaver.variants.source import Build, Source, renamed
 PARAPHRASED = ("semantic", "fooling")  # the kinds that a writer makes
 AUTO = "auto"
 WRITTEN = ("paraphrase", AUTO)  # the variants that may need a writer
+# builders that need more than one item at a time, or make several kinds
+_TOGETHER = (AUTO, "additive", "transitive")
 
 
 @dataclass
@@ -59,12 +61,13 @@ def suite(
     quoting: bool | None = None,
     labels: Sequence[str] = (),
     message: str | None = None,
+    first_groups: int | None = None,
     say: Callable[[str], None] = silent,
     **options: Any,
 ) -> Suite:
     """`labels` are for questions, which have none of their own; `message` is what changes in a conversation.
-    `options` go to the builders that take them:
-    writer, judges, k, encoder, lang, antonyms, seed …"""
+    With `first_groups`, a single builder stops when it has made that many. `options` go to the builders that take
+    them: writer, judges, k, encoder, lang, antonyms, seed …"""
     if task is None and not labels:
         hint = "add --task question, or the task of your items: " + ", ".join(known())
         raise UsageError("--variants needs the task of the items", hint=hint)
@@ -74,7 +77,9 @@ def suite(
     else:
         assert task is not None
         source = read_source(path, open_task(task), columns=columns, quoting=quoting, say=say)
-    made = [_tried(name, options, source, variants) for name in names_of(variants)]
+    names = names_of(variants)
+    alone = len(names) == 1 and names[0] not in _TOGETHER and registry.is_built_in("variants", names[0])
+    made = [_tried(name, options, source, variants, first_groups if alone else None) for name in names]
     chosen = source.task
     return _suite(source, made, {} if chosen.name in known() else {chosen.name: chosen}, options, told)
 
@@ -101,24 +106,28 @@ def builder(name: str, options: Mapping[str, Any]) -> Build:
     return registry.guarded("variants", name, build, Iterable)
 
 
-def _tried(name: str, options: Mapping[str, Any], source: Source, named: Sequence[str]) -> Made:
+def _tried(
+    name: str, options: Mapping[str, Any], source: Source, named: Sequence[str], most: int | None = None
+) -> Made:
     """What one builder makes. Of a family (surface), one that does not fit the task leaves the others alone; one
     that was named itself is an error."""
     try:
-        return _made(name, builder(name, options), source)
+        return _made(name, builder(name, options), source, most)
     except UsageError as e:
         if name in named:
             raise
         return Made(name, refused=[Refused(e.message)] * len(source.items))
 
 
-def _made(name: str, build: Build, source: Source) -> Made:
+def _made(name: str, build: Build, source: Source, most: int | None) -> Made:
     made = Made(name)
     for each in build(source):
         if isinstance(each, Refused):
             made.refused.append(each)
         else:
             made.groups.append(each)
+            if len(made.groups) == most:
+                break
     return made
 
 

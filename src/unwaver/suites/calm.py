@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ from unwaver.suites.common import is_quoted, read_label
 from unwaver.suites.library import Library, library
 from unwaver.tasks import Task, built_in
 from unwaver.tasks.calm_layout import calm_fields
-from unwaver.types import Group, Item, Suite
+from unwaver.types import Group, Item, Suite, replace
 from unwaver.variants.render import reverse, signal
 from unwaver.variants.source import Build, Source
 

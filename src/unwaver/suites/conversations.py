@@ -9,7 +9,7 @@ Be brief.,Is it late?
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from unwaver.files import Row, shown
 from unwaver.groups.conversations import (
@@ -21,7 +21,7 @@ from unwaver.groups.conversations import (
     names_of,
     tools_from_json,
 )
-from unwaver.types import Item, Message
+from unwaver.types import Item, Message, replace
 
 MESSAGES = "messages"
 SYSTEM = ("system", "system_prompt", "system_message")

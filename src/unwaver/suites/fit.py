@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from operator import is_not
 from typing import NamedTuple
 
 from unwaver.errors import UsageError, near
 from unwaver.files import Where, shown
 from unwaver.tasks import CALM, OPTIONS, Relation, Task, known
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 
 
 def fitted(group: Group, where: Where, tasks: Mapping[str, Task] | None = None) -> Group:
@@ -52,25 +51,23 @@ class Fitting:
 
     def __init__(self, tasks: Mapping[str, Task]):
         self._tasks = tasks
-        self._known: dict[Hashable, tuple[bool, list[_Change | None]]] = {}
+        self._known: dict[Hashable, tuple[bool, list[_Change | None] | None]] = {}
 
     def __call__(self, group: Group, where: Where) -> Group:
         form = (
             group.kind,
             *[(i.task, i.role, i.template, *i.fields, i.choices, i.accepted, i.rejected) for i in group.items],
         )
-        if form not in self._known or any(i.messages for i in group.items):
+        known = self._known.get(form)
+        if known is None or [i for i in group.items if i.messages]:
             return self._learn(form, group, where)
-        plain, changes = self._known[form]
+        plain, changes = known
         if plain and not all(any(map(str.strip, i.fields.values())) for i in group.items):
             return fitted(group, where, self._tasks)  # says what is wrong
-        if not any(changes):
+        if changes is None:
             return group
-        items = [
-            item if change is None else _changed(item, change.fields(item), change.choices)
-            for item, change in zip(group.items, changes, strict=True)
-        ]
-        return _with_items(group, tuple(items))
+        items = [change.made(item) if change else item for item, change in zip(group.items, changes, strict=True)]
+        return replace(group, items=tuple(items))
 
     def _learn(self, form: Hashable, group: Group, where: Where) -> Group:
         made = fitted(group, where, self._tasks)
@@ -78,24 +75,29 @@ class Fitting:
             if len(self._known) == self.MOST:
                 self._known.clear()
             changes = [_change(old, new) for old, new in zip(group.items, made.items, strict=True)]
-            self._known[form] = group.items[0].task not in self._tasks, changes
+            self._known[form] = group.items[0].task not in self._tasks, changes if any(changes) else None
         return made
 
 
 class _Change(NamedTuple):
-    """What fitting does to an item: names of its fields with those they had before, and its choices."""
+    """What fitting does to an item: names of its fields with those they had before (None: they are the same), and
+    its choices."""
 
-    names: list[tuple[str, str]]
+    names: list[tuple[str, str]] | None
     choices: tuple[str, ...]
 
-    def fields(self, item: Item) -> Mapping[str, str]:
-        return {name: item.fields[before] for name, before in self.names}
+    def made(self, item: Item) -> Item:
+        if self.names is None:
+            return replace(item, choices=self.choices)
+        fields = {name: item.fields[before] for name, before in self.names}
+        return replace(item, fields=fields, choices=self.choices)
 
 
 def _change(old: Item, new: Item) -> _Change | None:
     if new is old:
         return None
-    return _Change([(name, name if name in old.fields else "text") for name in new.fields], new.choices)
+    names = [(name, name if name in old.fields else "text") for name in new.fields]
+    return _Change(None if new.fields is old.fields else names, new.choices)
 
 
 def _check_judges(group: Group, where: Where) -> None:
@@ -153,23 +155,8 @@ def _fitted_item(item: Item, task: Task, where: Where) -> Item:
             'leave "choices" out, or give the task another name',
         )
     choices = item.choices or task.labels
-    return item if fields is item.fields and choices == item.choices else _changed(item, fields, choices)
-
-
-def _changed(item: Item, fields: Mapping[str, str], choices: tuple[str, ...]) -> Item:
-    """As dataclasses.replace does it, in a fifth of the time: there are a million of them."""
-    return Item(
-        item.id, item.task, item.role, fields, choices, item.accepted, item.rejected, item.template, item.judge,
-        item.about, item.at_least, item.certified, item.certified_by, item.messages, item.tools,
-        item.response_format,
-    )  # fmt: skip
-
-
-def _with_items(group: Group, items: tuple[Item, ...]) -> Group:
-    return Group(
-        group.id, group.suite, group.task, group.kind, group.expect, items, group.cluster, group.tag, group.keep,
-        group.epsilon, group.units, group.repeats,
-    )  # fmt: skip
+    same = fields is item.fields and choices == item.choices
+    return item if same else replace(item, fields=fields, choices=choices)
 
 
 def _check_form(item: Item, task: Task, where: Where) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from unwaver.answers.columns import as_text
 from unwaver.errors import DataError, UsageError, near
@@ -20,7 +21,10 @@ from unwaver.suites.common import read_label
 from unwaver.suites.conversations import SYSTEM, system_of
 from unwaver.suites.fit import fitted
 from unwaver.tasks import Task, known
-from unwaver.types import Expect, Group, Item, Message
+from unwaver.types import Expect, Group, Item, Message, replace
+
+if TYPE_CHECKING:
+    from unwaver.suites.own_limited import Seen
 
 MOST_LABELS = 20  # more different gold answers than this are taken as free text
 
@@ -84,6 +88,30 @@ class _Pair:
 
 def table_groups(rows: Sequence[Row], options: Options) -> list[tuple[Group, Where]]:
     """A group for each original and variant, with the place of its row."""
+    pairs, choices = _pairs(rows, options)
+    return [(_pair_group(p, options, choices[p.task]), p.row.where) for p in _unique_ids(pairs)]
+
+
+def seen_rows(rows: Sequence[Row], options: Options) -> Iterator[Seen] | None:
+    """The same groups, not yet built; None if rows have choices of their own, which tell what the task is."""
+    from unwaver.suites.own_limited import Seen, key_of
+
+    pairs, choices = _pairs(rows, options)
+    if any("choices" in pair.columns.roles for pair in pairs[:1]):
+        return None
+
+    def seen() -> Iterator[Seen]:
+        for pair in _unique_ids(pairs):
+            system = str(pair.columns.cell(pair.row, "system"))
+            asked = key_of(pair.task, system, sorted(pair.original.items()))
+            make = partial(_pair_group, pair, options, choices[pair.task])
+            yield Seen((pair.task, pair.kind), [asked], make, pair.row.where)
+
+    return seen()
+
+
+def _pairs(rows: Sequence[Row], options: Options) -> tuple[list[_Pair], dict[str, tuple[str, ...]]]:
+    """Each original with each of its variants, and the labels of each task."""
     names = tuple(dict.fromkeys(name for row in rows for name in row.cells))
     top = Where(rows[0].where.file, 1)
     roles = _roles(names, options.columns, top)
@@ -99,8 +127,7 @@ def table_groups(rows: Sequence[Row], options: Options) -> list[tuple[Group, Whe
                     e.hint = f"{e.hint}; {task} is not a built-in task: {near(task, options.tasks)}"
                 raise
         pairs += _row_pairs(row, task, by_task[task], options)
-    choices = {task: _choices(task, pairs, options.labels, options.tasks) for task in by_task}
-    return [(_pair_group(p, options, choices[p.task]), p.row.where) for p in _unique_ids(pairs)]
+    return pairs, {task: _choices(task, pairs, options.labels, options.tasks) for task in by_task}
 
 
 def _roles(names: Sequence[str], given: Mapping[str, str | Sequence[str]], where: Where) -> dict[str, str]:

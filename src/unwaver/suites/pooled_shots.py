@@ -14,8 +14,9 @@ from unwaver.config import Config
 from unwaver.errors import UsageError, near
 from unwaver.suites.select import Selection
 from unwaver.suites.shots import in_turn, question_of
-from unwaver.tasks import Form, known, prompt_of
+from unwaver.tasks import Form, known
 from unwaver.tasks.paranlu_names import TASKS
+from unwaver.tasks.prompts import prompt_of
 from unwaver.types import Item
 
 

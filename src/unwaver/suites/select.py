@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -55,7 +55,7 @@ def select(
     parts: list[Sequence[Group]] = []
     notes: dict[str, list[str]] = {}
     suites: dict[int, Suite] = {}
-    for case in cases(names, options):
+    for case in cases(names, {**options, "first_groups": limit}):
         found = _some(case, limit, sample, seed)
         if not found:
             raise DataError(f"{case.name} has no groups", hint="unwaver list suites shows how many each suite has")
@@ -65,20 +65,10 @@ def select(
             notes[case.name] = said
     groups = joined(parts)
     if len(suites) > 1:
-        _check_ids(groups)
+        from unwaver.suites.several import check_ids
+
+        check_ids(groups)
     return Selection(groups, notes, list(suites.values()))
-
-
-def _check_ids(groups: Iterable[Group]) -> None:
-    """Answers are kept by item and scored by group: two files must not call different things by one name."""
-    names: set[str] = set()
-    texts: dict[str, Any] = {}
-    for group in groups:
-        items = [(i.id, (i.task, i.template, *i.fields.items())) for i in group.items]
-        if group.id in names or any(texts.setdefault(id, text) != text for id, text in items):
-            what = f"group {group.id}: more than one file uses this id, or the id of an item in it"
-            raise DataError(what, hint="rename one of the files or its ids, or run them one at a time")
-        names.add(group.id)
 
 
 def cases(names: Sequence[str], options: Mapping[str, Any]) -> list[Case]:

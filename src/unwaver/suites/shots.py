@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import islice
 from random import Random
 
 from unwaver.errors import UsageError
 from unwaver.suites.select import Selection
 from unwaver.tasks import OPTIONS
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 
 def shots(count: int, selection: Selection, task: str, template: str, seed: int) -> list[tuple[Item, str]]:

@@ -7,13 +7,12 @@ Each item is a group of its own, of the suite/task/kind whose buckets it correct
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from unwaver import registry
 from unwaver.errors import UsageError
 from unwaver.suites.select import Selection
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 
 
 def with_test_sets(selection: Selection, options: Mapping[str, Any], until: str | None = None) -> Selection:
