@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from unwaver.tasks import fill, task_named
+from unwaver.tasks import task_named
+from unwaver.tasks.prompts import fill
 from unwaver.types import Request
 
 GROUPS = 60

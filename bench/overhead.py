@@ -78,7 +78,7 @@ def whole(config: Config, model: Counting) -> float:
 
 
 def warm(config: Config, model: Counting) -> None:
-    from dataclasses import replace
+    from unwaver.types import replace
 
     with tempfile.TemporaryDirectory() as out:
         small = replace(_in(config, out), limit=100, max_calls=None)
@@ -90,7 +90,7 @@ def warm(config: Config, model: Counting) -> None:
 
 
 def _in(config: Config, out: str) -> Config:
-    from dataclasses import replace
+    from unwaver.types import replace
 
     return replace(config, out=str(Path(out) / "run"))
 

@@ -9,10 +9,10 @@ from typing import Any, get_type_hints
 
 from unwaver.config import Config, named_models
 from unwaver.errors import DataError, UsageError, near
+from unwaver.secret_sources import without_credentials
 from unwaver.secrets import (
     MASK,
     learn_arguments,
-    without_credentials,
 )
 from unwaver.typed import typed
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from unwaver.errors import DataError, about_json, near
 from unwaver.unpack import TooMuch, gunzipped
 
@@ -29,8 +31,7 @@ _HALVES = re.compile("[\ud800-\udfff]")  # how Python holds bytes of a name that
 _SIGNS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(msgspec.Struct, frozen=True, gc=False):
     """A place in a file, for messages: the line is the physical one, from 1, where the row starts."""
 
     file: str
@@ -106,7 +107,7 @@ def read_toml(path: Path, what: str, hint: str) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise DataError(f"there is no such {what}", file=path, hint="check the path") from None
-    except (OSError, UnicodeDecodeError) as e:
+    except (OSError, UnicodeDecodeError, RecursionError) as e:  # nested too deeply
         raise DataError(f"the {what} cannot be read: {e}", file=path, hint="check the path") from None
     except tomllib.TOMLDecodeError as e:
         line = re.search(r"at line (\d+)", str(e))

@@ -13,21 +13,26 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from unwaver.secret_forms import LEAST
 from unwaver.secrets import (
     BASE_URL,
+    CREDENTIALS,
     HEADERS,
+    KEY,
     KEY_VARIABLES,
     LAST_WORDS,
     LEAST_NAMED,
     PROXIES,
     is_secret_name,
-    keys_in,
-    looks_like_key,
+    masked,
     remember,
 )
+
+_BRIEF = ("sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "ak-", "ak_")
+_NO_WORD = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}|[A-Za-z0-9]{16,}")
 
 # names are bounded: in a long text without a sign, each letter would be looked at as often as there are letters
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s\"'<>]+")
@@ -182,3 +187,23 @@ def learn_environment() -> None:
     for name in PROXIES:
         for spelt in (name, name.lower()):
             learn_address(os.environ.get(spelt, ""))
+
+
+def looks_like_key(text: str) -> bool:
+    """ "sk-proj-4f9a…", "AKIA…", or a known secret somewhere in it."""
+    return any(keys_in(text)) or masked(text) != text
+
+
+def keys_in(text: str) -> Iterator[str]:
+    for found in KEY.findall(text):
+        if found[:3].lower() not in _BRIEF or _NO_WORD.search(found[3:]):
+            yield found
+
+
+def without_credentials(value: Any) -> Any:
+    """Every address in it without user name and password: "http://me:pw@host/v1" -> "http://host/v1"."""
+    if isinstance(value, Mapping):
+        return {key: without_credentials(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(without_credentials(part) for part in value)
+    return CREDENTIALS.sub("://", value) if isinstance(value, str) else value

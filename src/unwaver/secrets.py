@@ -16,7 +16,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unwaver.secret_forms import LEAST, bounded, forms, halves
@@ -49,15 +49,13 @@ _OTHER = {
 }  # fmt: skip
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # keys as services make them; of the first sort only with a part that no word is: sk-bert-base-v1 is a model
-_KEY = re.compile(
+KEY = re.compile(
     r"(?<![A-Za-z0-9_-])(?:sk|pk|rk|ak)[-_][A-Za-z0-9_-]{9,}"
     r"|(?<![A-Za-z0-9])(?:(?:gh[opsu]|hf|glpat|npm|xai|gsk|nvapi|tgp|r8|fw|pplx|dop_v1|github_pat)[-_][A-Za-z0-9]{16,}"
     r"|xox[abprs]-[A-Za-z0-9-]{10,}|A(?:KI|SI)A[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}"
     r"|eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+){1,2})"
 )
-_BRIEF = {f"{first}{mark}" for first in ("sk", "pk", "rk", "ak") for mark in "-_"}
-_NO_WORD = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}|[A-Za-z0-9]{16,}")
-_CREDENTIALS = re.compile(r"://[^/?#\s]*@(?!(?:[01]?\.\d+|[01])$)")  # but "http://host@0.5" ends in a threshold
+CREDENTIALS = re.compile(r"://[^/?#\s]*@(?!(?:[01]?\.\d+|[01])$)")  # but "http://host@0.5" ends in a threshold
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -161,22 +159,11 @@ def is_secret_name(name: str) -> bool:
     return bool(set(words) & _ALWAYS) or words[-1] in LAST_WORDS
 
 
-def looks_like_key(text: str) -> bool:
-    """ "sk-proj-4f9a…", "AKIA…", or a known secret somewhere in it."""
-    return any(keys_in(text)) or masked(text) != text
-
-
-def keys_in(text: str) -> Iterator[str]:
-    for found in _KEY.findall(text):
-        if found[:3].lower() not in _BRIEF or _NO_WORD.search(found[3:]):
-            yield found
-
-
 def learn_arguments(arguments: Sequence[str]) -> None:
     """A command line, before anything of it can be printed."""
     text = " ".join(arguments)
     named = any(argument.startswith("--") and is_secret_name(argument) for argument in arguments)
-    if named or "=" in text or ":" in text or _KEY.search(text):  # nothing else can hold a secret
+    if named or "=" in text or ":" in text or KEY.search(text):  # nothing else can hold a secret
         from unwaver.secret_sources import learn_arguments as look
 
         look(arguments)
@@ -193,13 +180,4 @@ def learn_environment() -> None:
 
 def has_credentials(text: str) -> bool:
     """Whether an address in it holds a user name or a password: "base_url=http://me:pw@host/v1"."""
-    return any(_CREDENTIALS.search(piece) for piece in re.split(r",(?=\s*\w+=)", text))
-
-
-def without_credentials(value: Any) -> Any:
-    """Every address in it without user name and password: "http://me:pw@host/v1" -> "http://host/v1"."""
-    if isinstance(value, Mapping):
-        return {key: without_credentials(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(without_credentials(part) for part in value)
-    return _CREDENTIALS.sub("://", value) if isinstance(value, str) else value
+    return any(CREDENTIALS.search(piece) for piece in re.split(r",(?=\s*\w+=)", text))

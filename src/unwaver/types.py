@@ -7,17 +7,32 @@ This file imports nothing of unwaver's.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+
+import msgspec
 
 Role = Literal["original", "variant", "conclusion", "judge", "test"]  # test: of a full test set, in no bucket
 Expect = Literal["same", "different", "implied", "bucket"]
 Speaker = Literal["system", "user", "assistant", "tool"]
+AnyNoun = TypeVar("AnyNoun")
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Noun(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What there may be millions of: made in a tenth of the time that a dataclass takes, and the garbage collector
+    need not look at it, as it holds nothing but texts, numbers, and tuples and mappings of them."""
+
+
+def replace(noun: AnyNoun, /, **changes: Any) -> AnyNoun:
+    """A copy with other values, of a noun or a dataclass: what copy.replace does from Python 3.13 on."""
+    if isinstance(noun, msgspec.Struct):
+        return msgspec.structs.replace(noun, **changes)
+    return dataclasses.replace(noun, **changes)  # type: ignore[type-var]
+
+
+class Message(Noun, frozen=True):
     """One message of a conversation. In its text, `{answer of ITEM}` stands for the model's own answer to the item
     ITEM of the same group; nothing else is read as a template."""
 
@@ -27,8 +42,7 @@ class Message:
     call: str = ""  # the id of the call that a tool message answers
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Noun, frozen=True):
     """One question as a model sees it.
 
     `fields` are the texts by name; `template` names how they become segments (for classifiers) and a
@@ -61,8 +75,7 @@ class Item:
     response_format: str = ""  # the form that is asked of the answer, as JSON, in OpenAI's form
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Noun, frozen=True):
     """Items that must stand in one relation: original first, or premises first and the conclusion last.
 
     `cluster` names the connected component of groups that share an original: the unit that intervals
@@ -93,8 +106,7 @@ class Group:
         return max(replicates, 1 + self.repeats) if item.role == "original" else replicates
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Noun, frozen=True):
     """An item put to a model. `Model.reads` says which of the texts are part of the question."""
 
     task: str
@@ -115,8 +127,7 @@ class Request:
     response_format: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Noun, frozen=True):
     """What a service sends beside the text of an answer, as it came."""
 
     reasoning: str = ""  # thoughts before the answer
@@ -129,8 +140,7 @@ class Beside:
     scoring: str = ""  # how probabilities came from the first token, as JSON: see unwaver.models.first_token
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Noun, frozen=True):
     """What came back, raw. The label is read from it later, in the table, so that a new way of reading asks
     nothing: from `text` if there is one, else the choice with the greatest log-probability."""
 

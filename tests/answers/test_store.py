@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import FOR_EVER
 
+from unwaver.answers import store
 from unwaver.answers.store import Store
 from unwaver.errors import StoreError
-from unwaver.types import Answer, Beside
+from unwaver.types import Answer, Beside, replace
 
 floats = st.floats(allow_nan=False)
 words, counts = st.text(), st.none() | st.integers(0, 10**6)
@@ -44,6 +44,51 @@ def test_what_goes_in_comes_out(answer: Answer) -> None:
     lowest = tuple(-math.inf if x == math.inf else x for x in answer.logprobs)
     assert found == replace(answer, logprobs=lowest)
     store.close()
+
+
+def test_many_answers_are_read_as_few_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked up by their keys, or the whole table read."""
+    found = Store(tmp_path / "a.sqlite")
+    found.put([(f"k{n}", Answer(text=str(n), logprobs=(-0.5, -math.inf))) for n in range(500)])
+    wanted, others = {f"k{n}" for n in range(100, 450)}, {"none", "k", "k1000"}
+    looked_up = found.answers(wanted | others), found.answered(wanted | others)
+    monkeypatch.setattr(store, "MANY", 10)
+    monkeypatch.setattr(Store, "select", None)
+    assert (found.answers(wanted | others), found.answered(wanted | others)) == looked_up
+    assert (set(looked_up[0]), looked_up[1]) == (wanted, wanted)
+    assert found.answers([f"k{n}" for n in range(500)]).keys() == {f"k{n}" for n in range(500)}
+    found.close()
+
+
+def test_a_large_store_is_not_read_for_a_few_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Store(tmp_path / "a.sqlite")
+    found.put([(f"k{n}", Answer(text="x" * 20_000)) for n in range(100)])
+    monkeypatch.setattr(store, "MANY", 10)
+    queries: list[str] = []
+    found._db.set_trace_callback(queries.append)
+    assert len(found.answered(f"k{n}" for n in range(20))) == 20
+    assert all("IN (" in query or query.startswith("PRAGMA") for query in queries), queries
+    found.close()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "what"),
+    [
+        ("text", b"a", "expected texts"),
+        ("finish", b"stop", "expected texts"),
+        ("prompt_tokens", "many", "expected numbers of tokens"),
+        ("truncated", 0.5, "expected numbers of tokens"),
+        ("logprobs", "[1, 2", "expected a list of numbers"),
+        ("tokens", '["a"]', "expected a list of numbers"),
+    ],
+)
+def test_a_cell_of_a_wrong_type_is_named(tmp_path: Path, column: str, value: object, what: str) -> None:
+    found = Store(tmp_path / "a.sqlite")
+    found.put([(f"k{n}", Answer(text="a")) for n in range(5)])
+    found.run(f"UPDATE answers SET {column} = ? WHERE key = 'k3'", value)
+    with pytest.raises(StoreError, match=what):
+        found.answers(f"k{n}" for n in range(5))
+    found.close()
 
 
 def test_an_answer_is_never_replaced_and_ends_a_failure(tmp_path: Path) -> None:

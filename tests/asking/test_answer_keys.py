@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pytest
 
 from unwaver.asking.ask import key_maker, make_plan
 from unwaver.errors import DataError
 from unwaver.groups.conversations import conversation
-from unwaver.types import Answer, Batch, Group, Message, Request
+from unwaver.types import Answer, Batch, Group, Message, Request, replace
 
 
 class Reader:

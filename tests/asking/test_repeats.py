@@ -14,6 +14,8 @@ from server import Server
 import unwaver
 from unwaver.asking.repeats import repeats_note
 from unwaver.engine.folder import groups_text
+from unwaver.groups import many
+from unwaver.groups.many import together
 from unwaver.types import Answer, Group, Item
 
 CHOICES = ("no", "yes")
@@ -85,6 +87,15 @@ def test_nothing_is_said_without_repeats_or_of_judges() -> None:
     model = Counting(True, Counting(False))
     assert repeats_note([group], model, 1) is None  # type: ignore[arg-type]
     assert "the model is deterministic" in str(repeats_note([group], model, 2))  # type: ignore[arg-type]
+
+
+def test_one_group_of_each_form_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million groups are never in memory together."""
+    monkeypatch.setattr(many, "KEPT", 8)
+    items = Item("i", "t", "original", {"text": "x"}, CHOICES), Item("v", "t", "variant", {"text": "y"}, CHOICES)
+    groups = together(Group(f"g{n}", "s", "t", "k", "same", items, repeats=n % 3) for n in range(20))
+    monkeypatch.setattr(type(groups), "__iter__", None)
+    assert "all 3 replicates" in str(repeats_note(groups, Counting(True), 1))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", ["generate", "logprob"])

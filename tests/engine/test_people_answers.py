@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ from unwaver.errors import DataError, UsageError
 from unwaver.models.human import open_model
 from unwaver.people.job import read_job
 from unwaver.people.queue import next_card, save
+from unwaver.types import replace
 
 
 def label_of(card: Card, label: str) -> dict[str, Any]:

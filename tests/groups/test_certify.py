@@ -1,7 +1,5 @@
 """Which variants count, what is asked when, and how wrong variants bound a score."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +8,7 @@ from unwaver.answers.table import table_of
 from unwaver.groups import is_plain
 from unwaver.groups.certify import Reading, counted, in_play, needed, reading_of, standings, verdict
 from unwaver.metrics.score import _bounded
-from unwaver.types import Answer, Group, Item, Score
+from unwaver.types import Answer, Group, Item, Score, replace
 
 NLI = ("entailment", "neutral", "contradiction")
 

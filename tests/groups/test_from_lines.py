@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,9 @@ from hypothesis import strategies as st
 from unwaver.errors import DataError
 from unwaver.files import Where, json_row, read_rows
 from unwaver.groups import from_lines
-from unwaver.groups.clusters import _placed
 from unwaver.groups.from_json import group_from_json
 from unwaver.groups.from_lines import GroupLines, holds_groups, read_groups_file
-from unwaver.suites.fit import _changed
-from unwaver.types import Group, Item
+from unwaver.types import Group
 
 texts = st.sampled_from(["", "a", "Who?", "é", "\u2028", "x\ty", 'q"'])
 odd = st.sampled_from([None, 0, 1, 1.5, True, [], {}, "a", ["a"], [1], -1, 2**70, float("inf")])
@@ -108,7 +105,7 @@ def test_odd_lines(tmp_path: Path, line: str) -> None:
 
 
 def test_what_the_fast_way_reads_is_read_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(from_lines, "group_from_json", None)  # nobody needs it
+    monkeypatch.setattr(from_lines, "record_from_json", None)  # nobody needs it
     place = tmp_path / "groups.jsonl"
     record = {"id": "g", "task": "sst2", "items": [{"text": "a", "accepted": ["positive"]}, {"text": "b"}]}
     place.write_text("\ufeff" + json.dumps(record) + "\n\n  \n" + json.dumps({**record, "id": "h"}), "utf-8")
@@ -161,19 +158,3 @@ def test_a_file_of_groups_is_known_by_its_first_line_or_a_later_one(tmp_path: Pa
     assert holds_groups(place)
     place.write_text('{"question": "items"}\n')
     assert not holds_groups(place)
-
-
-def distinct(kind: type) -> Any:
-    """An object with another value than the default in each field."""
-    values = {f.name: f"{f.name}!" for f in fields(kind)}
-    return kind(**{**values, "items": ()}) if kind is Group else kind(**values)
-
-
-def test_a_changed_item_keeps_the_rest() -> None:
-    item = distinct(Item)
-    assert _changed(item, {"a": "b"}, ("x",)) == replace(item, fields={"a": "b"}, choices=("x",))
-
-
-def test_a_group_in_a_cluster_keeps_the_rest() -> None:
-    group = distinct(Group)
-    assert _placed(group, "c", ("u",)) == replace(group, cluster="c", units=("u",))

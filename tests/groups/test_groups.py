@@ -70,16 +70,20 @@ def test_what_kinds_expect():
 
 PAIR = [{"text": "a"}, {"text": "b"}]
 BAD = {
-    "no items": ({"id": "x"}, '"items": found null, expected a list of two or more', '"items": [{"text"'),
-    "one item": ({"items": [{"text": "a"}]}, '"items": found [{"text": "a"}], expected a list', "variant"),
-    "item no object": ({"items": ["a", "b"]}, '"items": found "a", expected an object', '{"text": "…"}'),
+    "no items": ({"id": "x"}, 'found {"id": "x"}, expected an object with "items"', '"items": [{"text"'),
+    "one item": ({"items": [{"text": "a"}]}, '"items": found a list of 1, expected one of two', "variant"),
+    "item no object": ({"items": ["a", "b"]}, '"items.0": found "a", expected an object', '{"text": "the'),
     "no text": ({"items": [{"id": "a"}, {}]}, '"fields": found null, expected texts by name', '"text"'),
-    "field no text": ({"items": [{"fields": {"a": 1}}, {}]}, '"fields": found {"a": 1}, expected texts', '"text"'),
+    "field no text": ({"items": [{"fields": {"a": 1}}, {}]}, '"items.0.fields.a": found 1, expected a text', '"text"'),
     "unknown kind": ({"kind": "semantik", "items": PAIR}, 'kind "semantik" is not known, so "expect" is needed', "semantic"),
-    "unknown expect": ({"expect": "equal", "items": PAIR}, '"expect": found "equal", expected one of same', "known"),
-    "unknown role": ({"items": [{"text": "a", "role": "orignal"}, {}]}, '"role": found "orignal"', "did you mean original?"),
-    "labels no list": ({"items": [{"text": "a", "accepted": "yes"}, {}]}, '"accepted": found "yes", expected a list', "["),
-    "id no text": ({"id": 7, "items": PAIR}, '"id": found 7, expected text', '"id": "…"'),
+    "unknown expect": ({"expect": "equal", "items": PAIR}, '"expect": found "equal", expected one of bucket', "known"),
+    "unknown role": ({"items": [{"text": "a", "role": "orignal"}, {}]}, '"items.0.role": found "orignal"', "did you mean original?"),
+    "labels no list": ({"items": [{"text": "a", "accepted": "yes"}, {}]}, '"items.0.accepted": found "yes", expected a list', '["…"]'),
+    "a label no text": ({"items": [{"text": "a", "choices": [1]}, {}]}, '"items.0.choices.0": found 1, expected a text', '["…"]'),
+    "no format": ({"items": [{"text": "a", "response_format": {}}, {}]}, 'found {}, expected an object with "type"', "json_object"),
+    "no tools": ({"items": [{"text": "a", "tools": [1]}, {}]}, '"tools.0": found 1, expected an object', '"function"'),
+    "keeps none": ({"keep": 0, "items": PAIR}, '"keep": found 0, expected a whole number of 1 or more', "leave it out"),
+    "id no text": ({"id": 7, "items": PAIR}, '"id": found 7, expected a text', '"id": "…"'),
     "version": ({"version": 2, "items": PAIR}, '"version": found 2, expected 1', "update unwaver"),
 }  # fmt: skip
 

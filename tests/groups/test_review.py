@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,7 @@ from unwaver.engine.stored import read_kept
 from unwaver.errors import DataError
 from unwaver.groups.certify import Reading
 from unwaver.groups.review import counting, majority, read_sheet, read_sheets, reviewed, sheet, unknown_ids
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 from unwaver.variants.certifiers import parse_certifier, with_candidates
 from unwaver.variants.source import Rewrite
 

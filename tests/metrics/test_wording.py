@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from itertools import permutations
 from statistics import fmean
 from typing import Any
@@ -19,7 +18,7 @@ from unwaver.metrics.noise import in_words, noise_of
 from unwaver.metrics.score import score_frame
 from unwaver.reports.remarks import remarks
 from unwaver.reports.terminal import rows
-from unwaver.types import Answer, Group
+from unwaver.types import Answer, Group, replace
 
 Bucket = dict[int, list[str]]  # the answers to each wording
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from unwaver.models.hf_text import apart
 from unwaver.models.limits import most_tokens
 from unwaver.models.openai import open_model
 from unwaver.models.parts import way_of
-from unwaver.types import Answer, Group, Item, Request
+from unwaver.types import Answer, Group, Item, Request, replace
 
 LABELS = Request("t", (), "Is it so?", ("yes", "no"), ("yes", "no"))
 TEXT = Request("t", (), "What is it?", (), ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from unwaver.people.job import KINDS, Job, read_job
 from unwaver.people.rules import of_one, verdict
 from unwaver.people.store import Card, Reply
 from unwaver.people.templates import template
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 
 
 def written(folder: Path, text: str) -> Path:

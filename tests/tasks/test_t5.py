@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from unwaver.tasks import CALM, T5, T5_CALM, built_in, prompt_of, spoken
+from unwaver.tasks import CALM, T5, T5_CALM, built_in, spoken
 from unwaver.tasks.calm_layout import SIGNS, calm_fields
+from unwaver.tasks.prompts import prompt_of
 from unwaver.tasks.t5 import in_t5_form, is_ours
 from unwaver.types import Item
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from unwaver.tasks.choice import CHOICE, alternatives
 from unwaver.train.finetune import train
 from unwaver.train.rows import training_request
 from unwaver.train.setup import Setup
-from unwaver.types import Answer, Item
+from unwaver.types import Answer, Item, replace
 
 ANLI = built_in()["anli"]
 QUICK: dict[str, Any] = {"lr": 3e-3, "batch": 8, "epochs": 8, "length": 40, "patience": 8, "device": "cpu"}

@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from unwaver.train.own_bases import OWN, model_name, open_trained
 from unwaver.train.recipes import recipe_for
 from unwaver.train.rows import training_request
 from unwaver.train.setup import Setup
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 DELTA = built_in()["delta-snli"]
 LEARN: dict[str, dict[str, Any]] = {

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from unwaver.train import finetune
 from unwaver.train.finetune import TrainedModel, train
 from unwaver.train.rows import lines_of_test, training_request
 from unwaver.train.setup import Setup
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 MRPC = built_in()["mrpc"]
 SWAP = {"*": ("swap",)}

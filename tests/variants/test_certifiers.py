@@ -1,14 +1,12 @@
 """Certifiers as one writes them, and the questions they ask."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from unwaver.errors import UsageError
 from unwaver.groups.certify import Reading, standings
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 from unwaver.variants.certifiers import certifiers_for, parse_certifier, refused_by, with_candidates
 from unwaver.variants.source import Rewrite, renamed
 

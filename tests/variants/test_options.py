@@ -11,8 +11,9 @@ from unwaver.files import read_rows
 from unwaver.groups import group_to_json
 from unwaver.groups.from_json import group_from_json
 from unwaver.suites import own
-from unwaver.tasks import OPTIONS, built_in, plain_task, prompt_of, segments_of
+from unwaver.tasks import OPTIONS, built_in, plain_task, segments_of
 from unwaver.tasks.forms import options_form
+from unwaver.tasks.prompts import prompt_of
 from unwaver.tasks.templates import with_template
 from unwaver.types import Group, Item
 from unwaver.variants.source import Source

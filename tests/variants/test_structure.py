@@ -1,7 +1,6 @@
 """Builders that put items together or lay them out anew: swap, reverse, signal, additive, transitive."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,10 +9,11 @@ from hypothesis import strategies as st
 from unwaver.errors import UsageError
 from unwaver.groups import group_to_json
 from unwaver.suites import own
-from unwaver.tasks import Relation, built_in, plain_task, prompt_of, segments_of
+from unwaver.tasks import Relation, built_in, plain_task, segments_of
 from unwaver.tasks.calm_layout import SIGNS
+from unwaver.tasks.prompts import prompt_of
 from unwaver.text.refused import Refused
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 from unwaver.variants.compose import additive
 from unwaver.variants.render import reverse, signal
 from unwaver.variants.source import Source

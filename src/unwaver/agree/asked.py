@@ -6,7 +6,8 @@ from unwaver.agree import Pair
 from unwaver.answers.labels import read_label
 from unwaver.answers.table import reading_status, softmax
 from unwaver.state import NO_ANSWER, Status, is_cut
-from unwaver.tasks import prompt_of, segments_of, task_named
+from unwaver.tasks import segments_of, task_named
+from unwaver.tasks.prompts import prompt_of
 from unwaver.types import Answer, Item, Request
 
 

@@ -14,7 +14,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -38,7 +38,7 @@ from unwaver.models.helpers import shared_options
 from unwaver.named_models import pieces, resolved, with_threshold
 from unwaver.secrets import masked, masked_settings
 from unwaver.stats import estimate
-from unwaver.types import Answer, Group, Request
+from unwaver.types import Answer, Group, Request, replace
 
 DEFAULT = ("normalised", "exact")  # the first one leads
 CHUNK = 2000  # pairs that are compared before progress is shown

@@ -11,7 +11,7 @@ from functools import partial
 from unwaver.agree import Agreement, Pair
 from unwaver.agree.asked import probability
 from unwaver.errors import UsageError
-from unwaver.tasks import fill
+from unwaver.tasks.prompts import fill
 from unwaver.types import Request
 
 CHOICES, WORDS = ("different", "same"), ("No", "Yes")

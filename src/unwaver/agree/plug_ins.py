@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from unwaver import registry
 from unwaver.agree import Agreement, Pair
 from unwaver.errors import UsageError
-from unwaver.types import Request
+from unwaver.types import Request, replace
 
 
 def guarded(name: str, agreement: Agreement) -> Agreement:

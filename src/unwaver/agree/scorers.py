@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import polars as pl
@@ -31,7 +31,7 @@ from unwaver.groups.conversations import question_of
 from unwaver.models.helpers import shared_options
 from unwaver.named_models import pieces, resolved
 from unwaver.state import NO_ANSWER
-from unwaver.types import Answer, Group, Request
+from unwaver.types import Answer, Group, Request, replace
 
 RIGHT = "right_"  # what the names of the columns begin with
 REGRESSION = "bleurt"  # how a scorer works whose name is not in the catalog

@@ -6,7 +6,7 @@ Each text that a paraphrase changes is a pair with the original's text: one of Î
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from unwaver.answers.references import Referenced
 from unwaver.asking.consult import Consult, Enquiry
 from unwaver.console import Console
 from unwaver.stats import Estimate, estimate
-from unwaver.types import Answer, Group, Request
+from unwaver.types import Answer, Group, Request, replace
 
 
 class TextPair(NamedTuple):

@@ -7,12 +7,11 @@ They are made when they are first needed, so that a store without services has n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from unwaver.files import shown
 from unwaver.secrets import masked_echo
-from unwaver.types import Answer, Beside
+from unwaver.types import Answer, Beside, replace
 
 if TYPE_CHECKING:
     from unwaver.answers.store import Store

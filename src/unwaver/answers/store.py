@@ -38,6 +38,7 @@ from unwaver.types import Answer
 VERSION = 1
 CACHE, LOG = 65_536, 8_192  # KiB, and pages of the log before they are moved: keys are random, pages are far apart
 CHUNK = 500  # bound variables in one query; SQLite's limit was once 999
+MANY, ROW = 2_000, 1_000  # keys, and bytes a key: a smaller file is read as a whole faster than row by row
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -54,6 +55,7 @@ CREATE TABLE IF NOT EXISTS asked (
 FAILED = "INSERT INTO failures VALUES (?,?) ON CONFLICT (key) DO UPDATE SET error = excluded.error"
 
 Result = TypeVar("Result")
+_first = itemgetter(0)
 Asked = tuple[int, str, int, str]  # model number, item id, replicate, key
 
 
@@ -100,16 +102,13 @@ class Store:
 
     def answered(self, keys: Iterable[str]) -> set[str]:
         """Those of the keys that have an answer."""
-        return {key for (key,) in self.select("SELECT key FROM answers WHERE key IN", keys)}
+        return {key for (key,) in self._of_answers("key", keys)}
 
     def answers(self, keys: Iterable[str]) -> dict[str, Answer]:
-        rows = self.select(
-            "SELECT key, text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated "
-            "FROM answers WHERE key IN",
-            keys,
-        )
+        columns = "key, text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated"
+        rows = self._of_answers(columns, keys)
         try:
-            found = {row[0]: _from_row(row[1:]) for row in rows}
+            found = _answers(rows)
             if self.has("beside"):
                 from unwaver.answers.beside_table import with_beside
 
@@ -117,6 +116,18 @@ class Store:
             return found
         except (ValueError, TypeError, OverflowError, RecursionError) as e:  # a cell that we did not write
             self._explain(e)
+
+    def _of_answers(self, columns: str, keys: Iterable[str]) -> list[Any]:
+        """Rows of the table answers, looked up or, where most are wanted, read from the first to the last."""
+        wanted = set(keys)
+        if len(wanted) < MANY or self._size() > ROW * len(wanted):
+            return self.select(f"SELECT {columns} FROM answers WHERE key IN", wanted)
+        rows = self.rows(f"SELECT {columns} FROM answers")
+        return rows if wanted.issuperset(map(_first, rows)) else [row for row in rows if row[0] in wanted]
+
+    def _size(self) -> float:
+        """Bytes of the whole store."""
+        return float(math.prod(self.rows(f"PRAGMA {name}")[0][0] for name in ("page_count", "page_size")))
 
     def failures(self, keys: Iterable[str]) -> dict[str, str]:
         rows = self.select("SELECT key, error FROM failures WHERE key IN", keys)
@@ -127,7 +138,7 @@ class Store:
 
     def put(self, batch: Sequence[tuple[str, Answer]]) -> None:
         """Commit what came back, all of it or nothing. A failed call never replaces an answer."""
-        good = sorted([(key, *_to_row(a)) for key, a in batch if a.error is None], key=itemgetter(0))
+        good = sorted([(key, *_to_row(a)) for key, a in batch if a.error is None], key=_first)
         failed = [(key, _storable(masked_echo(a.error))) for key, a in batch if a.error is not None]
 
         def write(db: Any) -> None:
@@ -158,10 +169,12 @@ class Store:
         """The same one after the other: there may be millions."""
         query = "SELECT model, item, replicate, key FROM asked"
         with self._explained():
-            for row in _patiently(lambda: self._db.execute(query)):
-                if (*map(type, row),) != (int, str, int, str):
+            left = _patiently(lambda: self._db.execute(query))
+            while rows := left.fetchmany(CHUNK):
+                if [set(map(type, column)) for column in zip(*rows, strict=True)] != _ASKED:
+                    row = next(row for row in rows if [{type(cell)} for cell in row] != _ASKED)
                     self._explain(TypeError(f"in asked: found {shown(row)}, expected numbers and texts"))
-                yield row
+                yield from rows
 
     def has(self, table: str) -> bool:
         return bool(self.rows(f"SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{table}'"))
@@ -178,6 +191,7 @@ class Store:
         self._db.close()
 
     def select(self, query: str, keys: Iterable[str]) -> list[Any]:
+        """The rows with one of the keys; `query` ends with WHERE … IN."""
         keys = sorted(keys)  # neighbours are on one page
         rows: list[Any] = []
         with self._explained():
@@ -279,30 +293,47 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _from_row(row: Sequence[Any]) -> Answer:
-    text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated = row
-    if type(text) not in _TEXTS or type(finish) not in _TEXTS:
-        raise TypeError(f"found {shown(text)} and {shown(finish)}, expected texts")
-    counts = (prompt_tokens, completion_tokens, truncated)
-    if not _COUNTS.issuperset(map(type, counts)):
-        raise TypeError(f"found {shown(counts)}, expected numbers of tokens")
-    return Answer(
-        text,
-        tuple([-math.inf if x is None else x for x in _numbers(logprobs)]) if logprobs else (),
-        tuple([0 if n is None else int(n) for n in _numbers(tokens)]) if tokens else (),
-        None if prompt_tokens is None else (prompt_tokens, completion_tokens or 0),
-        finish or "",
-        bool(truncated),
-    )
+def _answers(rows: Sequence[Sequence[Any]]) -> dict[str, Answer]:
+    """Answers by their keys; column by column, as there may be millions."""
+    if not rows:
+        return {}
+    keys, text, logprobs, tokens, prompt_tokens, completion_tokens, finish, truncated = zip(*rows, strict=True)
+    for expected, types, columns in (
+        ("texts", _TEXTS, (text, finish)),
+        ("numbers of tokens", _COUNTS, (prompt_tokens, completion_tokens, truncated)),
+    ):
+        for column in columns:
+            if not types.issuperset(map(type, column)):
+                found = next(cell for cell in column if type(cell) not in types)
+                raise TypeError(f"found {shown(found)}, expected {expected}")
+    usage = [
+        None if prompt is None else (prompt, completion or 0)
+        for prompt, completion in zip(prompt_tokens, completion_tokens, strict=True)
+    ]
+    ends = [end or "" for end in finish]
+    made = map(Answer, text, map(_logprobs, logprobs), map(_tokens, tokens), usage, ends, map(bool, truncated))
+    return dict(zip(keys, made, strict=True))
 
 
+_ASKED: list[set[type]] = [{int}, {str}, {int}, {str}]
 _TEXTS, _COUNTS = {str, type(None)}, {int, type(None)}
-_list = msgspec.json.Decoder(list[float | None])
+_numbers = msgspec.json.Decoder(tuple[float | None, ...]).decode
 
 
-def _numbers(cell: Any) -> list[float | None]:
-    """A JSON list of numbers and nulls: '[-0.5, null]' -> [-0.5, None]."""
+def _logprobs(cell: Any) -> tuple[float, ...]:
+    """A JSON list of numbers and nulls: '[-0.5, null]' -> (-0.5, -inf)."""
+    if not cell:
+        return ()
+    found = _decoded(cell)
+    return tuple([-math.inf if x is None else x for x in found]) if None in found else found  # type: ignore[return-value]
+
+
+def _tokens(cell: Any) -> tuple[int, ...]:
+    return tuple([0 if n is None else int(n) for n in _decoded(cell)]) if cell else ()
+
+
+def _decoded(cell: Any) -> tuple[float | None, ...]:
     try:
-        return _list.decode(cell)
+        return _numbers(cell)
     except (TypeError, msgspec.DecodeError):
         raise TypeError(f"found {shown(cell)}, expected a list of numbers") from None

@@ -6,9 +6,9 @@ What a label is, is decided here and nowhere else. Tables from elsewhere: unwave
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -43,45 +43,38 @@ def table_of(
     which free text came about, where it is another. `cut`: "keep" takes answers that were cut as they are.
     """
     told = label_reader(answers, words, normalise, read, cut)
-    rows = [
-        (group, item, replicate, reading)
-        for group in groups
-        for replicate in range(max(replicates, 1 + group.repeats))
-        for item, reading in _counted(group, told, replicate)
-        if replicate < group.times(item, replicates)
-    ]
-    items = [item for _, item, *_ in rows]
-    readings = [reading for *_, reading in rows]
-    right: list[float | None] = [None] * len(rows)
+    rows = _rows(groups, told, replicates)
+    items, readings, places = rows.items, rows.readings, rows.places
+    right: list[float | None] = [None] * len(items)
     right_by: list[str | None] = []
     if any(item.accepted and not item.choices for item in items):
         from unwaver.answers.references import right_texts
 
         right, right_by = right_texts(items, readings)
     columns: dict[str, Any] = {
-        **_of_groups([group for group, *_ in rows]),
+        **_of_groups(rows.groups),
         **_of_items(items, method, writes or method),
         **_of_readings(readings),
-        "model": [model] * len(rows),
-        "replicate": [replicate for _, _, replicate, _ in rows],
+        "model": [model] * len(items),
+        "replicate": [replicate for _, replicate in places],
         "right": right,
-        "truncated": [_was_truncated(answers.get((item.id, replicate))) for _, item, replicate, _ in rows],
-        "weight": [None] * len(rows),
+        "truncated": _were_truncated(places, answers),
+        "weight": [None] * len(items),
     }
     columns |= {name: lists(columns[name], SCHEMA[name]) for name in ("gold", "probs")}
     table = pl.DataFrame({name: columns[name] for name in SCHEMA}, schema=SCHEMA)
-    extra = _extra_columns([(group, item) for group, item, *_ in rows], told)
+    extra = _extra_columns(rows.groups, items, told)
     if any(right_by):
         extra["right_by"] = pl.Series("right_by", right_by, dtype=pl.String)
     if any(status in UNREADABLE for status in set(columns["status"])):
         from unwaver.answers.unreadable import texts_of
 
-        extra["said"] = texts_of(((i.id, n) for _, i, n, _ in rows), columns["status"], answers)
+        extra["said"] = texts_of(places, columns["status"], answers)
     if any(item.tools or item.response_format for item in items):
         from unwaver.answers.formats import formats_of
 
         extra["format"] = formats_of(
-            [(item, answers.get((item.id, n))) for _, item, n, _ in rows], columns["status"]
+            [(item, answers.get(place)) for item, place in zip(items, places, strict=True)], columns["status"]
         )
     table = table.with_columns(**extra)
     if any(item.role == "test" for item in items):
@@ -89,6 +82,28 @@ def table_of(
 
         table = weighted_by_items(table, items)
     return table
+
+
+class _Rows(NamedTuple):
+    """Columns of the same length: a tuple for each row would take twice the time."""
+
+    groups: list[Group]
+    items: list[Item]
+    places: list[tuple[str, int]]  # item id and replicate
+    readings: list[Reading]
+
+
+def _rows(groups: Sequence[Group], told: Callable[[Item, int], Reading], replicates: int) -> _Rows:
+    rows = _Rows([], [], [], [])
+    for group in groups:
+        for replicate in range(max(replicates, 1 + group.repeats)):
+            for item, reading in _counted(group, told, replicate):
+                if not replicate or replicate < group.times(item, replicates):
+                    rows.groups.append(group)
+                    rows.items.append(item)
+                    rows.places.append((item.id, replicate))
+                    rows.readings.append(reading)
+    return rows
 
 
 def _of_groups(groups: Sequence[Group]) -> dict[str, list[Any]]:
@@ -127,6 +142,8 @@ def lists(values: Sequence[Sequence[Any] | None], dtype: Any) -> pl.Series:
         places: dict[Any, int] = {}
         where = [places.setdefault(value, len(places)) for value in values]
         return pl.Series([None if value is None else list(value) for value in places], dtype=dtype).gather(where)
+    if len(set(map(type, values))) == len({len(value) for value in values if value is not None}) == 1:
+        return pl.Series(np.array(values, float)).cast(dtype)
     rows_of: dict[int, list[int]] = {}
     for row, value in enumerate(values):
         rows_of.setdefault(-1 if value is None else len(value), []).append(row)
@@ -138,8 +155,9 @@ def lists(values: Sequence[Sequence[Any] | None], dtype: Any) -> pl.Series:
     return pl.concat([pl.Series([], dtype=dtype), *made]).gather(order)
 
 
-def _was_truncated(answer: Answer | None) -> bool:
-    return answer is not None and answer.truncated
+def _were_truncated(places: Sequence[tuple[str, int]], answers: Mapping[Any, Answer]) -> Sequence[bool]:
+    truncated = {place for place, answer in answers.items() if answer.truncated}
+    return [place in truncated for place in places] if truncated else [False] * len(places)
 
 
 def label_reader(
@@ -185,34 +203,33 @@ def _text_reader(read: str) -> Callable[[str], str | None]:
     return lambda text: reader()(text)
 
 
-def _counted(group: Group, told: Callable[[Item, int], Reading], replicate: int) -> Iterator[tuple[Item, Reading]]:
+def _counted(group: Group, told: Callable[[Item, int], Reading], replicate: int) -> list[tuple[Item, Reading]]:
     """The items of a group that stand in the table, and how they read."""
 
     def read(item: Item) -> Reading:
         return told(item, replicate)
 
-    if is_plain(group):
-        yield from ((i, reading_of(group, i, read) if i.messages else told(i, replicate)) for i in group.items)
-    else:
-        yield from ((item, reading_of(group, item, read)) for item in counted(group, read))
+    if not is_plain(group):
+        return [(item, reading_of(group, item, read)) for item in counted(group, read)]
+    return [(i, reading_of(group, i, read) if i.messages else told(i, replicate)) for i in group.items]
 
 
 def _extra_columns(
-    rows: Sequence[tuple[Group, Item]], told: Callable[[Item, int], Reading]
+    of_rows: Sequence[Group], items: Sequence[Item], told: Callable[[Item, int], Reading]
 ) -> dict[str, pl.Series]:
-    """The columns of OPTIONAL that some group needs."""
-    groups = {id(group): group for group, _ in rows}.values()
+    """The columns of OPTIONAL that some group needs; `of_rows` has the group of each row."""
+    groups = {id(group): group for group in of_rows}.values()
     columns: dict[str, Sequence[object]] = {}
     if any(group.units for group in groups):
-        columns["units"] = [list(group.units) or None for group, _ in rows]
+        columns["units"] = [list(group.units) or None for group in of_rows]
     if any(group.epsilon is not None for group in groups):
-        columns["epsilon"] = [group.epsilon for group, _ in rows]
+        columns["epsilon"] = [group.epsilon for group in of_rows]
     if any(map(is_self_certified, groups)):
-        columns[SELF_CERTIFIED] = [is_self_certified(group) for group, _ in rows]
+        columns[SELF_CERTIFIED] = [is_self_certified(group) for group in of_rows]
     if any(group.kind == "fooling" for group in groups):
         from unwaver.answers.fooled import columns_of
 
-        columns |= columns_of(rows, groups, told)
+        columns |= columns_of(list(zip(of_rows, items, strict=True)), groups, told)
     return {name: pl.Series(name, values, dtype=OPTIONAL[name]) for name, values in columns.items()}
 
 
@@ -255,8 +272,8 @@ def _read(
 def softmax(logs: Sequence[float]) -> list[float] | None:
     """softmax([0, 0]) -> [0.5, 0.5]; None if no choice is possible or a number is missing."""
     top = max(logs)
-    if not math.isfinite(top) or any(map(math.isnan, logs)):
+    if not math.isfinite(top):
         return None
     weights = [math.exp(x - top) for x in logs]
     total = sum(weights)
-    return [w / total for w in weights]
+    return None if math.isnan(total) else [w / total for w in weights]

@@ -10,8 +10,8 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -23,7 +23,7 @@ from unwaver.asking.paying import Worst, finishing, pay
 from unwaver.console import Progress
 from unwaver.models.parts import Parts, way_of
 from unwaver.state import CutMode
-from unwaver.types import Answer, Group, Item, Model, Request
+from unwaver.types import Answer, Group, Item, Model, Request, replace
 
 if TYPE_CHECKING:
     from unwaver.asking.by_hand import ByHand
@@ -71,16 +71,17 @@ def make_plan(
     planned, requests = plan.keys, plan.requests
     for group in groups:
         keys = []
+        several = replicates > 1 or group.repeats
         for item in group.items:
-            if not chosen(item) or (item.id, 0) in planned:
+            if (item.id, 0) in planned or not chosen(item):
                 continue
             if item.messages and _is_later(item, group):
                 repeats = way_of(model, item).deterministic
                 plan.later.setdefault(item.id, 1 if repeats else group.times(item, replicates))
                 continue
             request = render(item, model)
-            for replicate in range(group.times(item, replicates)):
-                numbered = replicated(request, replicate, model)
+            for replicate in range(group.times(item, replicates) if several else 1):
+                numbered = replicated(request, replicate, model) if replicate else request
                 key = key_of(numbered)
                 planned[item.id, replicate] = key
                 requests.setdefault(key, numbered)
@@ -130,7 +131,6 @@ def _key_of(model: Model) -> Callable[[Request], str]:
 
     def key(request: Request) -> str:
         digest = start.copy()
-        texts = [getattr(request, name) for name in reads]
         is_plain = request.temperature is None and not request.beams
         way: tuple[object, ...] = () if is_plain else (request.temperature, request.beams)
         if has_prompt and (request.messages or request.tools or request.response_format):
@@ -138,11 +138,12 @@ def _key_of(model: Model) -> Callable[[Request], str]:
 
             way = (*way, key_part(request))
         if way:
+            texts = [getattr(request, name) for name in reads]
             digest.update(_canonical([request.task, texts, request.choices, request.replicate, *way]))
         else:
-            said = ", ".join([_listed(text) for text in texts])
-            plain = f"[{_quoted(request.task)}, [{said}], {_listed(request.choices)}, {request.replicate:d}]"
-            digest.update(plain.encode())
+            said = ", ".join([_WRITTEN.get(name, _listed)(getattr(request, name)) for name in reads])
+            task, choices = _often_listed(request.task), _often_listed(request.choices)
+            digest.update(f"[{task}, [{said}], {choices}, {request.replicate:d}]".encode())
         return digest.hexdigest()
 
     return key
@@ -151,6 +152,10 @@ def _key_of(model: Model) -> Callable[[Request], str]:
 def _listed(value: str | tuple[str, ...]) -> str:
     """A text or texts as _canonical writes them, in half the time: ("a", "é") -> '["a", "\\u00e9"]'."""
     return _quoted(value) if isinstance(value, str) else f"[{', '.join(map(_quoted, value))}]"
+
+
+_often_listed = lru_cache(maxsize=1024)(_listed)  # what many requests have in common
+_WRITTEN: dict[str, Callable[[Any], str]] = dict.fromkeys(("choices", "words", "template"), _often_listed)
 
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=True, default=str).encode  # one for all: half the time
@@ -295,6 +300,8 @@ class Asker:
 
 def _fresh(plan: Plan, wanted: Set[str]) -> list[list[str]]:
     """The wanted keys of each group, each key once."""
+    if not wanted:
+        return []
     seen: set[str] = set()
     groups = []
     for keys in plan.groups:

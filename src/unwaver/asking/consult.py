@@ -6,12 +6,12 @@ the model (`engine.runs`); reading a run folder passes one that looks up stored 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from unwaver.asking.ask import Asker
-from unwaver.asking.panel import Answers, Respondent, answers_of
+from unwaver.asking.ask import Asker, key_maker
+from unwaver.asking.panel import Answers, Respondent, answers_of, check_requests
 from unwaver.console import Console
 from unwaver.errors import StoreFull
 from unwaver.types import Model, Request
@@ -40,8 +40,19 @@ def planned(enquiry: Enquiry, model: Model) -> Respondent:
     """The model with a plan of the requests; raises an error if it cannot answer one of them."""
     option = f"{written(enquiry.role, enquiry.name)}{enquiry.model},"
     respondent = Respondent(model, enquiry.name, option=option)
-    respondent.ask_about(enquiry.requests.items())
+    ask_about(respondent, enquiry.requests.items())
     return respondent
+
+
+def ask_about(respondent: Respondent, questions: Iterable[tuple[str, Request]]) -> None:
+    """Plan requests that are not items of a group, each under a name of its own."""
+    key_of, plan = key_maker(respondent.model), respondent.plan
+    for name, request in questions:
+        key = key_of(request)
+        plan.requests.setdefault(key, request)
+        plan.keys[name, 0] = key
+        plan.groups.append([key])
+    check_requests(respondent.model, list(plan.requests.values()))
 
 
 def put(respondent: Respondent, asker: Asker, console: Console) -> Answers:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from unwaver.asking.ask import Plan, Render, key_maker, make_plan, replicated
+from unwaver.asking.panel import Panel, check_requests
 from unwaver.types import Group, Item, Model, Request
 
 WINDOW = 8192  # groups
@@ -21,6 +22,13 @@ BYTES = 32
 
 Name = TypeVar("Name")
 Value = TypeVar("Value")
+
+
+def plan_in_windows(panel: Panel, groups: Sequence[Group]) -> None:
+    for respondent in panel.everyone:
+        respondent.plan = LongPlan(
+            groups, respondent.model, panel.render, panel.replicates, respondent.answers, check_requests
+        )
 
 
 class LongPlan(Plan):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count, takewhile
 
 from unwaver.answers.store import Store
-from unwaver.asking.ask import Asker, Plan, Render, key_maker, make_plan
+from unwaver.asking.ask import Asker, Plan, Render, make_plan
 from unwaver.console import Progress
 from unwaver.errors import ModelError
 from unwaver.groups import is_plain
@@ -40,16 +40,6 @@ class Respondent:
 
             raise renamed(e, self.option) from e.__cause__
 
-    def ask_about(self, questions: Iterable[tuple[str, Request]]) -> None:
-        """Plan requests that are not items of a group, each under a name of its own."""
-        key_of = key_maker(self.model)
-        for name, request in questions:
-            key = key_of(request)
-            self.plan.requests.setdefault(key, request)
-            self.plan.keys[name, 0] = key
-            self.plan.groups.append([key])
-        check_requests(self.model, list(self.plan.requests.values()))
-
     def spoken(self, words: Words) -> Words:
         """The words as this model writes them."""
         return spoken(words, self.form)
@@ -75,6 +65,7 @@ class Panel:
         self.certifiers = [Respondent(model, name) for name, model in certifiers.items()]
         self.render, self.replicates = render, replicates
         self.normalise, self.cut = normalise, cut
+        self._planned: Sequence[Group] | None = ()  # all groups that were planned, if that was done at once
 
     @property
     def tested_or_none(self) -> Sequence[Respondent | None]:
@@ -87,8 +78,11 @@ class Panel:
 
     def plan(self, groups: Sequence[Group]) -> None:
         """Add what is new in the groups to the plans, and let the models look at it before they are asked."""
+        self._planned = groups if self._planned == () else None
         if _is_long(groups):
-            self._plan_in_windows(groups)
+            from unwaver.asking.long_plan import plan_in_windows
+
+            plan_in_windows(self, groups)
             return
         for respondent in self.everyone:
             known = set(respondent.plan.requests)
@@ -103,14 +97,6 @@ class Panel:
             new = [request for key, request in respondent.plan.requests.items() if key not in known]
             if new:
                 check_requests(respondent.model, new)
-
-    def _plan_in_windows(self, groups: Sequence[Group]) -> None:
-        from unwaver.asking.long_plan import LongPlan
-
-        for respondent in self.everyone:
-            respondent.plan = LongPlan(
-                groups, respondent.model, self.render, self.replicates, respondent.answers, check_requests
-            )
 
     def in_windows(self, tested: Respondent, store: Store) -> Iterator[tuple[Sequence[Group], Answers]] | None:
         """Groups with their answers, one part after the other, where there are very many; else None."""
@@ -147,15 +133,16 @@ class Panel:
         `tested` are the models under test that are asked now, if not all.
         """
         asked = [*(self.tested if tested is None else tested), *self.certifiers]
-        if _is_long(groups):
-            all(put(respondent, None) for respondent in asked if respondent.plan.keys)
-            return
-        everything = [group for group in groups if is_plain(group)]
-        to_certify = [group for group in groups if not is_plain(group)]
-        for respondent in asked:
-            keys = self.keys(respondent, (item for group in everything for item in group.items))
-            if keys and not put(respondent, keys):
+        to_certify = [] if _is_long(groups) else [group for group in groups if not is_plain(group)]
+        if groups is self._planned and not to_certify:  # all that is planned
+            if not all(put(respondent, None) for respondent in asked if respondent.plan.requests):
                 return
+        else:
+            everything = [group for group in groups if is_plain(group)]
+            for respondent in asked:
+                keys = self.keys(respondent, (item for group in everything for item in group.items))
+                if keys and not put(respondent, keys):
+                    return
         if to_certify:
             from unwaver.asking.rounds import certify
 
@@ -196,7 +183,8 @@ def links(everyone: Sequence[Respondent]) -> Iterator[tuple[int, str, int, str]]
 
 
 def answers_of(keys: Mapping[tuple[str, int], str], store: Store) -> Answers:
-    found: dict[str, Answer] = store.answers(set(keys.values()))
-    missing = [k for k in set(keys.values()) if k not in found]
-    found.update((key, Answer(error=error)) for key, error in store.failures(missing).items())
+    wanted = set(keys.values())
+    found: dict[str, Answer] = store.answers(wanted)
+    if missing := wanted - found.keys():
+        found.update((key, Answer(error=error)) for key, error in store.failures(missing).items())
     return {place: found[key] for place, key in keys.items() if key in found}

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unwaver.config import Config
 from unwaver.errors import UsageError, near
 from unwaver.groups.many import few
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection
-from unwaver.tasks import Form, Task, is_open, known, open_task, prompt_of, segments_of
+from unwaver.tasks import Form, Task, is_open, known, open_task, segments_of
+from unwaver.tasks.prompts import prompt_of
 from unwaver.types import Group, Item, Model, Request
 
 if TYPE_CHECKING:
@@ -36,24 +37,27 @@ class Renderer:
             hint = near(name, {item.task for group in few(selection.groups) for item in group.items})
             raise UsageError(f"[{name}] in the template is not a task", file=config.template, hint=hint)
         self._forms: dict[tuple[str, str], Form] = {}
+        self._readers: dict[int, _Reader] = {}
+        self._seen: tuple[Sequence[Group], dict[tuple[str, str], Item]] = (), {}  # groups, one item of each form
 
     def __call__(self, item: Item, model: Model) -> Request:
         if item.messages:
             from unwaver.asking.conversations import request
 
             return request(item, model, _words(item, self.form(item)))
-        item = self.laid_out(item, model)
+        reader = self._readers.get(id(model)) or self._readers.setdefault(id(model), _reader(model))
+        if reader.has_form or self._config.form:
+            item = self.laid_out(item, model)
         form = self.form(item)
-        reads = model.reads
-        writes = is_open(item) and "prompt" in reads
+        writes = reader.prompt and is_open(item)
         return Request(
             task=item.task,
-            segments=segments_of(item, form) if "segments" in reads else (),
-            prompt=self.prompt(item, form) if "prompt" in reads else "",
+            segments=segments_of(item, form) if reader.segments else (),
+            prompt=self.prompt(item, form) if reader.prompt else "",
             choices=() if writes else item.choices,
             words=() if writes else _words(item, form),
             item=item.id,  # part of the key only where a model reads it
-            accepted=item.accepted if "accepted" in reads else (),
+            accepted=item.accepted if reader.accepted else (),
             template=_named(item.task, item.template, form.version),
             tools=item.tools,
             response_format=item.response_format,
@@ -121,7 +125,9 @@ class Renderer:
 
     def forms(self, groups: Sequence[Group], models: Sequence[Model] = ()) -> dict[tuple[str, str], Form]:
         """How items are laid out, by task and template; also as `models` read them."""
-        plain = {(i.task, i.template): i for g in few(groups) for i in g.items}.values()
+        if groups is not self._seen[0]:
+            self._seen = groups, {(i.task, i.template): i for g in few(groups) for i in g.items}
+        plain = self._seen[1].values()
         items = [*plain, *(self.laid_out(item, model) for model in models for item in plain)]
         return {(item.task, item.template): self.form(item) for item in items}
 
@@ -130,6 +136,22 @@ class Renderer:
     ) -> dict[tuple[str, str], tuple[str, ...]]:
         """What language models write for the labels, by task and template."""
         return {key: form.words for key, form in self.forms(groups, models).items()}
+
+
+class _Reader(NamedTuple):
+    """What a model reads, looked up once and not for each of a million items."""
+
+    model: Model  # held: its id is not given again
+    segments: bool
+    prompt: bool
+    accepted: bool
+    has_form: bool
+
+
+def _reader(model: Model) -> _Reader:
+    reads, parts = model.reads, Parts(model)
+    has_form = bool(parts.form or parts.trained)
+    return _Reader(model, "segments" in reads, "prompt" in reads, "accepted" in reads, has_form)
 
 
 @lru_cache(maxsize=1024)

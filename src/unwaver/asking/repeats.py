@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
+from unwaver.groups.many import few
 from unwaver.models.parts import way_of
 from unwaver.types import Group, Model
 
 
-def repeats_note(groups: Iterable[Group], model: Model, replicates: int) -> str | None:
+def repeats_note(groups: Sequence[Group], model: Model, replicates: int) -> str | None:
     """What a reader must know about the repeats of this model; None if each replicate is asked for.
 
     A model may be deterministic in labels (the most likely choice) and draw in free text.
     """
-    groups = list(groups)
+    groups = few(groups)
     replicates = max([replicates, *(1 + group.repeats for group in groups)])
     if replicates < 2:
         return None

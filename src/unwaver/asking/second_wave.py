@@ -7,7 +7,7 @@ in them: a run that goes on finds in the store what it has asked before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from unwaver.answers.store import Store
@@ -20,7 +20,7 @@ from unwaver.groups.conversations import awaited, filled
 from unwaver.models.parts import way_of
 from unwaver.state import HOLDS_NOTHING
 from unwaver.tasks import Words
-from unwaver.types import Answer, Group, Item, Request
+from unwaver.types import Answer, Group, Item, Request, replace
 
 NOTHING: Literal[False] = False
 Said = str | Literal[False] | None

@@ -9,7 +9,8 @@ from typing import Any
 from unwaver.config import Config
 from unwaver.suites.select import Selection
 from unwaver.suites.shots import shots
-from unwaver.tasks import T5, T5_CALM, Form, Task, prompt_of
+from unwaver.tasks import T5, T5_CALM, Form, Task
+from unwaver.tasks.prompts import prompt_of
 from unwaver.types import Item
 
 

@@ -86,8 +86,9 @@ class Rounds:
 
     def put(self, respondent: Respondent, keys: set[str] | None) -> bool:
         """Ask one model for the answers with these keys, or all that are planned; return whether to go on."""
-        if self._counting and keys is not None:
-            return respondent.put(self.asker, keys, self._counting(respondent, keys))
+        if self._counting:
+            counted = set(respondent.plan.requests) if keys is None else keys
+            return respondent.put(self.asker, keys, self._counting(respondent, counted))
         count = len(respondent.plan.requests if keys is None else keys)
         with self.prepared.console.track(respondent.model.name, count) as progress:
             return respondent.put(self.asker, keys, progress)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 
 from unwaver.answers.shared_store import look_at
 from unwaver.asking.ask import make_plan
@@ -17,7 +16,7 @@ from unwaver.engine import folder
 from unwaver.engine.prepare import Chosen
 from unwaver.errors import DataError, UsageError
 from unwaver.groups import BASE
-from unwaver.types import Group, Model, Suite
+from unwaver.types import Group, Model, Suite, replace
 
 NOTE = "the whole split that the groups were made from: base acc. is its accuracy, base F1 its macro-averaged F1"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from unwaver.errors import Stopped, UsageError
 from unwaver.groups import WRITER, has_candidates
 from unwaver.groups.certify import Read, standings
 from unwaver.tasks import Task
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.variants.certifiers import SELF, certifiers_for
 
 

@@ -7,12 +7,13 @@ a judge than another. Groups are taken by suite, task and kind, and by the lengt
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from unwaver.answers.store import Store
 from unwaver.asking.budget import Budget
+from unwaver.asking.consult import ask_about
 from unwaver.asking.panel import Respondent
 from unwaver.asking.paying import reported
 from unwaver.engine.asked import Asked
@@ -20,7 +21,7 @@ from unwaver.engine.prepare import Prepared
 from unwaver.groups import is_free_text, is_plain
 from unwaver.models.limits import byte_count
 from unwaver.stats.totals import Total, Unit, total
-from unwaver.types import Answer, Group, Model, Request
+from unwaver.types import Answer, Group, Model, Request, replace
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,7 +146,7 @@ def asked_about(
             continue
         respondent = Respondent(model)
         asked = requests_about(about, [group], rows, prepared.config.compare_questions)
-        respondent.ask_about(asked.items())
+        ask_about(respondent, asked.items())
         found[group.id] = respondent.plan.requests
     return found
 

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from math import comb
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from unwaver.answers.store import Store
 from unwaver.asking.ask import key_maker
 from unwaver.asking.budget import Budget
+from unwaver.asking.consult import ask_about
 from unwaver.asking.panel import Respondent
 from unwaver.asking.render import Renderer
 from unwaver.config import Config
@@ -36,7 +37,7 @@ from unwaver.groups.conversations import question_of
 from unwaver.models.decoding import LONG
 from unwaver.models.limits import byte_count, most_tokens, token_limit
 from unwaver.models.parts import Parts, way_of
-from unwaver.types import Answer, Group, Item, Model, Request
+from unwaver.types import Answer, Group, Item, Model, Request, replace
 
 if TYPE_CHECKING:
     import polars as pl
@@ -391,7 +392,7 @@ def _agreement(prepared: Prepared, agreement: Agreement, groups: Sequence[Group]
             count = _pairs(sum(n for _, n in ways), agreement)
             text = _longest_text(tested.model, prepared.renderer(ways[0][0], tested.model))
             longest[Pair(_stand_in(question), text, text)] += count
-    respondent.ask_about((pair_id(agreement, pair, QUESTIONS), about(pair)) for pair in wanted)
+    ask_about(respondent, ((pair_id(agreement, pair, QUESTIONS), about(pair)) for pair in wanted))
     further, plan = [(count, request_of(pair)) for pair, count in longest.items()], respondent.plan
     return Party("agreement", agreement.name, model, dict(plan.requests), len(plan.keys), further, agreement)
 
@@ -423,7 +424,7 @@ def _scorer(prepared: Prepared, scorer: Scorer, groups: Sequence[Group], frames:
 def _exact(role: str, name: str, model: Model, requests: Mapping[str, Request]) -> Party:
     """All answers are there, so what is asked about them is known."""
     respondent = Respondent(model)
-    respondent.ask_about(requests.items())
+    ask_about(respondent, requests.items())
     return Party(role, name, model, dict(respondent.plan.requests), len(respondent.plan.keys))
 
 

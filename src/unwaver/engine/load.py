@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +24,7 @@ from unwaver.engine import folder, stored
 from unwaver.errors import DataError, UsageError
 from unwaver.result import Result
 from unwaver.state import CutMode
-from unwaver.types import Group
+from unwaver.types import Group, replace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from unwaver.errors import UsageError
 from unwaver.files import Where
 from unwaver.groups.conversations import compact, format_from_json, tools_from_json
 from unwaver.suites.select import Selection
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 
 def with_offers(config: Config, selection: Selection) -> Selection:

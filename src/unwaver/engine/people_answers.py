@@ -11,7 +11,6 @@ tie of the majority is unreadable. Each person is a model with all metrics and i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +28,7 @@ from unwaver.named_models import pieces
 from unwaver.people.cards import answerable
 from unwaver.people.outcome import NO_MAJORITY, Outcome, answers
 from unwaver.people.store import Card
-from unwaver.types import Answer, Group
+from unwaver.types import Answer, Group, replace
 
 PREFIX = "human/"
 PEOPLE = "people"  # of `Loaded.run`

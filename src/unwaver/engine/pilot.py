@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,7 +29,7 @@ from unwaver.engine.prepare import Prepared, prepare
 from unwaver.engine.reached import reach
 from unwaver.engine.runs import stores
 from unwaver.stats.totals import spread_out
-from unwaver.types import Group
+from unwaver.types import Group, replace
 
 if TYPE_CHECKING:
     from unwaver.agree import Agreement

@@ -7,7 +7,7 @@ sends no request and writes no file, so errors are reported before they cost any
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from unwaver.models import open_models
 from unwaver.models.parts import Parts
 from unwaver.suites.select import Selection, select
 from unwaver.tasks import T5
-from unwaver.types import Group, Model
+from unwaver.types import Group, Model, replace
 from unwaver.variants.certifiers import option_of
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import sys
 import time
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from unwaver.groups.many import few
 from unwaver.models.parts import Parts
 from unwaver.secrets import masked, masked_settings
 from unwaver.tasks import T5
-from unwaver.types import Group, Model
+from unwaver.types import Group, Model, replace
 
 
 class Recording:
@@ -146,10 +147,8 @@ class Recording:
 def _sum_of(rows: Iterable[Row]) -> tuple[int, int]:
     """How many rows there are, and the sum of their hashes: the same for the same rows in any order. There may be
     millions."""
-    count = total = 0
-    for row in rows:
-        count, total = count + 1, total + hash(row)
-    return count, total
+    hashes = array("q", map(hash, rows))
+    return len(hashes), sum(hashes)
 
 
 def record_of(prepared: Prepared, groups: Sequence[Group], groups_hash: str | None) -> dict[str, Any]:

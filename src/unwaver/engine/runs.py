@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,9 @@ from unwaver.engine.recording import Recording
 from unwaver.engine.road import Evidence, Rated, Tested, rated, scored
 from unwaver.errors import StoreFull
 from unwaver.groups import has_candidates
-from unwaver.groups.many import few
+from unwaver.groups.many import few, rarely_collected
 from unwaver.result import Result
-from unwaver.types import Group, Model
+from unwaver.types import Group, Model, replace
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +46,11 @@ class Outcome:
 
 def go(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Outcome:
     """All three steps: `prepare` plans the requests, `ask` sends them, `rated` and `scored` score the answers."""
-    prepared = prepare(config, console, models)
+    with rarely_collected():
+        return _go(prepare(config, console, models))
+
+
+def _go(prepared: Prepared) -> Outcome:
     config = prepared.config
     with closing(prepared):
         if "auto" in config.variants or any(group.repeats for group in few(prepared.groups)):  # unwaver made them

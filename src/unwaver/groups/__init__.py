@@ -67,13 +67,14 @@ def has_candidates(group: Group) -> bool:
 
 def is_self_certified(group: Group) -> bool:
     """Whether a variant counts because the model that wrote it says so, and no person has looked at it."""
-    judged = {item.about for item in group.items if item.judge == WRITER}
-    return any(i.certified_by == WRITER or (i.id in judged and i.certified is None) for i in group.items)
+    judged = [item.about for item in group.items if item.judge == WRITER]
+    found = [i for i in group.items if i.certified_by == WRITER or (i.id in judged and i.certified is None)]
+    return bool(found)
 
 
 def group_to_json(group: Group) -> dict[str, Any]:
     """What group_from_json reads."""
-    return {
+    record: dict[str, Any] = {
         "version": VERSION,
         "id": group.id,
         "suite": group.suite,
@@ -82,30 +83,41 @@ def group_to_json(group: Group) -> dict[str, Any]:
         "expect": group.expect,
         "cluster": group.cluster,
         "tag": group.tag,
-        **({} if group.keep is None else {"keep": group.keep}),
-        **({} if group.epsilon is None else {"epsilon": group.epsilon}),
-        **({"units": list(group.units)} if group.units else {}),
-        **({"repeats": group.repeats} if group.repeats else {}),
-        "items": [_item_to_json(item, group.task) for item in group.items],
     }
+    if group.keep is not None:
+        record["keep"] = group.keep
+    if group.epsilon is not None:
+        record["epsilon"] = group.epsilon
+    if group.units:
+        record["units"] = list(group.units)
+    if group.repeats:
+        record["repeats"] = group.repeats
+    record["items"] = [_item_to_json(item, group.task) for item in group.items]
+    return record
 
 
 def _item_to_json(item: Item, task: str) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        **({} if item.task == task else {"task": item.task}),
-        "role": item.role,
-        **({} if item.messages else {"fields": dict(item.fields)}),
-        "choices": list(item.choices),
-        "accepted": list(item.accepted),
-        "rejected": list(item.rejected),
-        "template": item.template,
-        **({"judge": item.judge, "about": item.about} if item.judge else {}),
-        **({"at_least": item.at_least} if item.at_least else {}),
-        **({} if item.certified is None else {"certified": item.certified}),
-        **({"certified_by": item.certified_by} if item.certified_by else {}),
-        **(_conversation(item) if item.messages or item.tools or item.response_format else {}),
-    }
+    record: dict[str, Any] = {"id": item.id}
+    if item.task != task:
+        record["task"] = item.task
+    record["role"] = item.role
+    if not item.messages:
+        record["fields"] = dict(item.fields)
+    record["choices"] = list(item.choices)
+    record["accepted"] = list(item.accepted)
+    record["rejected"] = list(item.rejected)
+    record["template"] = item.template
+    if item.judge:
+        record["judge"], record["about"] = item.judge, item.about
+    if item.at_least:
+        record["at_least"] = item.at_least
+    if item.certified is not None:
+        record["certified"] = item.certified
+    if item.certified_by:
+        record["certified_by"] = item.certified_by
+    if item.messages or item.tools or item.response_format:
+        record |= _conversation(item)
+    return record
 
 
 def _conversation(item: Item) -> dict[str, Any]:

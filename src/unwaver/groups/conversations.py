@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
 
 from unwaver.errors import DataError, near
 from unwaver.files import Where, shown
-from unwaver.types import Group, Item, Message, Request, Role, Speaker
+from unwaver.typed import Wrong, typed
+from unwaver.types import Group, Item, Message, Request, Role, Speaker, replace
 
 ANSWER_OF = re.compile(r"\{answer of ([^{}\n]+)\}")
 SPEAKERS: tuple[Speaker, ...] = get_args(Speaker)
@@ -212,11 +214,48 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+class Part(msgspec.Struct, frozen=True, gc=False):
+    type: Literal["text"]
+    text: str
+
+
+class MessageRecord(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: str | Annotated[tuple[Part, ...], msgspec.Meta(min_length=1)] | None = None
+    tool_calls: list[Any] | None = None
+    tool_call_id: str = ""
+
+
+class Format(msgspec.Struct, frozen=True):
+    type: str
+
+
+_MESSAGE = '{"role": "user", "content": "…"}'
+_ONLY_TEXTS = 'unwaver sends texts only: leave this item out, or write {"type": "text", "text": "…"}'
+_TOOLS = 'write "tools": [{"type": "function", "function": {"name": "…", "parameters": {…}}}]'
+_FORMAT = 'write "response_format": {"type": "json_object"}, or one of type json_schema with its schema'
+
+
+def hint_of_message(wrong: Wrong, name: str) -> str:
+    if name == "role":
+        return near(str(wrong.found), SPEAKERS)
+    if name == "type" or (name == "content" and isinstance(wrong.found, Mapping)):
+        return _ONLY_TEXTS
+    if "without" in wrong.expected:
+        return f"remove it: models get {', '.join(_KEYS)}"
+    return f'write "messages": [{_MESSAGE}]' if name == "messages" else f"write {_MESSAGE}"
+
+
 def messages_from_json(value: object, where: Where) -> tuple[Message, ...]:
-    if not isinstance(value, list) or not value:
-        hint = 'write "messages": [{"role": "user", "content": "…"}]'
-        raise where.error(f'"messages": found {shown(value)}, expected a list of messages', hint)
-    messages = tuple(_message(each, n, where) for n, each in enumerate(value))
+    def hint(wrong: Wrong) -> str:
+        return hint_of_message(wrong, next(name for name in reversed(wrong.at.split(".")) if not name.isdecimal()))
+
+    kind = Annotated[tuple[MessageRecord, ...], msgspec.Meta(min_length=1)]
+    return messages_of(typed(kind, value, where, hint, "messages", halves=True, infinite=True), where)
+
+
+def messages_of(records: Sequence[MessageRecord], where: Where) -> tuple[Message, ...]:
+    messages = tuple([_message(each, n, where) for n, each in enumerate(records)])
     check_order(messages, where)
     return messages
 
@@ -230,73 +269,29 @@ def check_order(messages: Sequence[Message], where: Where) -> None:
         raise where.error('"messages": the last one is by the assistant', hint)
 
 
-def _message(record: object, number: int, where: Where) -> Message:
-    place = f'"messages"[{number}]'
-    if not isinstance(record, Mapping):
-        hint = 'write {"role": "user", "content": "…"}'
-        raise where.error(f"{place}: found {shown(record)}, expected an object", hint)
-    for key in record:
-        if key not in _KEYS:
-            raise where.error(f'{place}: "{key}" is not sent to models', f"remove it; {near(str(key), _KEYS)}")
-    role = _speaker(record.get("role"), place, where)
-    calls = record.get("tool_calls")
-    if calls is not None and (role != "assistant" or not isinstance(calls, list)):
-        hint = "only a message of the assistant has tool_calls, as a list"
-        raise where.error(f'{place} "tool_calls": found {shown(calls)} in a message of the {role}', hint)
-    call = record.get("tool_call_id", "")
-    if not isinstance(call, str) or (role == "tool") != bool(call):
+def _message(record: MessageRecord, number: int, where: Where) -> Message:
+    role = _SAME_AS.get(record.role, record.role)
+    calls, call, content = record.tool_calls, record.tool_call_id, record.content
+    if calls is not None and role != "assistant":
+        hint = "only a message of the assistant has tool_calls"
+        raise where.error(f'"messages.{number}.tool_calls": found {shown(calls)} in a message of the {role}', hint)
+    if (role == "tool") != bool(call):
         hint = 'write "tool_call_id": "…" in each message of a tool, and in no other'
-        raise where.error(f'{place} "tool_call_id": found {shown(call)} in a message of the {role}', hint)
-    content = record.get("content")
-    text = "" if content is None and calls else _content(content, place, where)
-    return Message(role, text, compact(calls) if calls else "", call)
-
-
-def _speaker(value: object, place: str, where: Where) -> Speaker:
-    named = _SAME_AS.get(value, value) if isinstance(value, str) else value
-    for role in SPEAKERS:
-        if role == named:
-            return role
-    raise where.error(
-        f'{place} "role": found {shown(value)}, expected one of {", ".join(SPEAKERS)}', near(str(value), SPEAKERS)
-    )
-
-
-def _content(value: object, place: str, where: Where) -> str:
-    """A text, or the texts of a list of parts, one a line."""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, list) or not value:
+        raise where.error(f'"messages.{number}.tool_call_id": found {shown(call)} in one of the {role}', hint)
+    if content is None and not calls:
         hint = 'write "content": "…"'
-        raise where.error(f'{place} "content": found {shown(value)}, expected text or a list of text parts', hint)
-    return "\n".join(_parts(value, place, where))
-
-
-def _parts(parts: Sequence[object], place: str, where: Where) -> Iterator[str]:
-    for part in parts:
-        if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("text"), str):
-            yield part["text"]
-            continue
-        kind = part.get("type") if isinstance(part, Mapping) else part
-        hint = 'unwaver sends texts only: leave this item out, or write {"type": "text", "text": "…"}'
-        raise where.error(f'{place} "content": found a part of type {shown(kind)}', hint)
+        raise where.error(f'"messages.{number}.content": found null, expected a text', hint)
+    text = content if isinstance(content, str) else "\n".join([part.text for part in content or ()])
+    return Message(role, text, compact(calls) if calls else "", call)  # type: ignore[arg-type]
 
 
 def tools_from_json(value: object, where: Where) -> str:
     """ "" if there are none."""
-    if value is None:
-        return ""
-    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
-        hint = 'write "tools": [{"type": "function", "function": {"name": "…", "parameters": {…}}}]'
-        raise where.error(f'"tools": found {shown(value)}, expected a list of tools', hint)
-    return compact(value) if value else ""
+    found = typed(list[dict[str, Any]] | None, value, where, _TOOLS, "tools", halves=True, infinite=True)
+    return compact(found) if found else ""
 
 
 def format_from_json(value: object, where: Where) -> str:
     """ "" if there is none."""
-    if value is None:
-        return ""
-    if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
-        hint = 'write "response_format": {"type": "json_object"}, or one of type json_schema with its schema'
-        raise where.error(f'"response_format": found {shown(value)}, expected an object with a type', hint)
-    return compact(value)
+    typed(Format | None, value, where, _FORMAT, "response_format", halves=True, infinite=True)
+    return "" if value is None else compact(value)

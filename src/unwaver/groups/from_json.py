@@ -1,16 +1,78 @@
-"""Groups as they are read from JSON, with defaults for what is left out; every value is checked."""
+"""Groups as they are read from JSON: into types, then into a group, with defaults for what is left out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+from msgspec import UNSET
 
 from unwaver.errors import near
 from unwaver.files import Where, shown
-from unwaver.groups import ALONE, KINDS, VERSION, expect_of
-from unwaver.types import Expect, Group, Item, Role
+from unwaver.groups import ALONE, KINDS, expect_of
+from unwaver.groups.conversations import (
+    SPEAKERS,
+    MessageRecord,
+    check_awaited,
+    fields_of,
+    format_from_json,
+    hint_of_message,
+    messages_of,
+    tools_from_json,
+)
+from unwaver.typed import AboveZero, Count, Share, Wrong, typed
+from unwaver.types import Expect, Group, Item, Message, Role
 
-_CONVERSATION = frozenset(("messages", "tools", "response_format"))
+Text = str | msgspec.UnsetType  # left out is another thing than empty or null
+Same = Callable[[Any, Any], Any]
+
+
+class ItemRecord(msgspec.Struct, frozen=True, gc=False):
+    id: Text = UNSET
+    task: Text = UNSET
+    role: Role | msgspec.UnsetType = UNSET
+    fields: dict[str, str] | None = None
+    text: Text = UNSET
+    choices: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    template: str = ""
+    judge: str = ""
+    about: str = ""
+    at_least: Share | None = None
+    certified: bool | None = None
+    certified_by: str = ""
+    messages: Annotated[tuple[MessageRecord, ...], msgspec.Meta(min_length=1)] | msgspec.UnsetType = UNSET
+    tools: Any = None
+    response_format: Any = None
+
+
+class GroupRecord(msgspec.Struct, frozen=True, gc=False):
+    """One line of groups.jsonl."""
+
+    items: tuple[ItemRecord, ...]
+    version: Literal[1] = 1
+    id: Text = UNSET
+    suite: Text = UNSET
+    task: Text = UNSET
+    kind: Text = UNSET
+    expect: Expect | msgspec.UnsetType = UNSET
+    cluster: str = ""
+    tag: str = ""
+    keep: AboveZero | None = None
+    epsilon: Share | None = None
+    units: tuple[str, ...] = ()
+    repeats: Count | None = None
+    task_hash: Any = UNSET
+    task_definition: Any = UNSET
+
+
+_ITEMS = 'write "items": [{"text": "the original"}, {"text": "the variant"}]'
+_FIELDS = 'an item needs "text": "…", "fields": {"premise": "…", "hypothesis": "…"} or "messages": […]'
+_HINTS = {"version": "update unwaver", "items": _ITEMS, "fields": _FIELDS}
+_HINTS |= {"keep": "leave it out for all", "repeats": "leave it out for none", "certified": "leave it out"}
 
 
 def group_from_json(
@@ -21,176 +83,107 @@ def group_from_json(
     {"items": [{"text": "Is it late?"}, {"text": "Is it late now?"}]} on line 3
       -> Group("own/own/semantic/3", expect="same", items=(original, variant))
     """
-    if record.get("version", VERSION) != VERSION:
-        raise where.error(f'"version": found {shown(record["version"])}, expected {VERSION}', "update unwaver")
-    suite, task = _text(record, "suite", suite, where), _text(record, "task", task, where)
-    kind = _text(record, "kind", kind, where)
-    id = _text(record, "id", f"{suite}/{task}/{kind}/{where.line}", where)
-    expect = _expect(record, kind, where)
-    items = record.get("items")
-    if not isinstance(items, list) or not items or (len(items) < 2 and not _may_be_alone(record, kind)):
-        raise where.error(
-            f'"items": found {shown(items)}, expected a list of two or more',
-            'write "items": [{"text": "the original"}, {"text": "the variant"}]',
-        )
-    roles = default_roles(expect, len(items))
-    group = Group(
-        id=id,
-        suite=suite,
-        task=task,
-        kind=kind,
-        expect=expect,
-        items=tuple(
-            _item(item, f"{id}/{n}", task, role, where)
-            for n, (item, role) in enumerate(zip(items, roles, strict=True))
-        ),
-        cluster=_text(record, "cluster", "", where),
-        tag=_text(record, "tag", "", where),
-        keep=_whole(record, "keep", 1, where),
-        epsilon=_share(record, "epsilon", where),
-        units=_texts(record, "units", where),
-        repeats=_whole(record, "repeats", 0, where) or 0,
-    )
-    if any(item.role == "test" for item in group.items) and (len(items) > 1 or expect != "bucket"):
+    return group_of(record_from_json(record, where), where, suite, task, kind)
+
+
+def record_from_json(record: Mapping[str, Any], where: Where) -> GroupRecord:
+    found: GroupRecord = typed(GroupRecord, record, where, _hint, halves=True, infinite=True)
+    return found
+
+
+def _hint(wrong: Wrong) -> str:
+    """What to write in place of what is wrong."""
+    names = ["items", *(name for name in wrong.at.split(".") if name and not name.isdecimal())]
+    name, in_list = names[-1], wrong.at[-1:].isdecimal()
+    known = {"expect": get_args(Expect), "role": SPEAKERS if "messages" in names else get_args(Role)}
+    if name in known and isinstance(wrong.found, str):
+        return near(wrong.found, known[name])
+    if "messages" in names:
+        return hint_of_message(wrong, name)
+    if "fields" in names:
+        name = "fields"
+    if name in _HINTS or "text" not in wrong.expected:
+        return _HINTS.get(name, "correct it")
+    return f'write "{name}": ["…"]' if in_list or "list" in wrong.expected else f'write "{name}": "…"'
+
+
+def _plainly(value: Any, _: Any) -> Any:
+    return value
+
+
+def group_of(record: GroupRecord, where: Where, suite: str, task: str, kind: str, same: Same = _plainly) -> Group:
+    """The group of a record. `same(value, value)` gives an equal value that others have, too: it saves memory."""
+    suite = suite if record.suite is UNSET else same(record.suite, record.suite)
+    task = task if record.task is UNSET else same(record.task, record.task)
+    kind = kind if record.kind is UNSET else same(record.kind, record.kind)
+    expect = expect_of(kind) if record.expect is UNSET else record.expect
+    if expect is None:
+        known = ", ".join(get_args(Expect))
+        hint = f"{near(kind, KINDS)} (with an expectation of their own: {', '.join(KINDS)})"
+        raise where.error(f'kind "{kind}" is not known, so "expect" is needed: {known}', hint)
+    count = len(record.items)
+    if count < 2 and not (count and _may_be_alone(record, kind)):
+        raise where.error(f'"items": found a list of {count}, expected one of two or more', _ITEMS)
+    id = f"{suite}/{task}/{kind}/{where.line}" if record.id is UNSET else record.id
+    roles = default_roles(expect, count)
+    items = tuple([item_of(each, where, f"{id}/{n}", task, roles[n], same) for n, each in enumerate(record.items)])
+    if [item for item in items if item.role == "test"] and (count > 1 or expect != "bucket"):
         hint = 'write each item of a test set as a group of its own, with "expect": "bucket"'
         raise where.error('"role": found test in a group of several items, or in one that is not a bucket', hint)
-    if any(item.messages for item in group.items):
-        from unwaver.groups.conversations import check_awaited
-
+    group = Group(
+        id, suite, task, kind, expect, items, record.cluster, same(record.tag, record.tag), record.keep,
+        record.epsilon, record.units, record.repeats or 0,
+    )  # fmt: skip
+    if [item for item in items if item.messages]:
         check_awaited(group, where)
     return group
 
 
-def _may_be_alone(record: Mapping[str, Any], kind: str) -> bool:
+def _may_be_alone(record: GroupRecord, kind: str) -> bool:
     """An original whose variants are still to come, or an item of a test set."""
-    item = record["items"][0]
-    return (
-        kind.partition("_")[0] in ALONE
-        or "keep" in record
-        or (isinstance(item, dict) and item.get("role") == "test")
-    )
+    return kind.partition("_")[0] in ALONE or record.keep is not None or record.items[0].role == "test"
 
 
-def _expect(record: Mapping[str, Any], kind: str, where: Where) -> Expect:
-    known: tuple[Expect, ...] = get_args(Expect)
-    found = record.get("expect", expect_of(kind))
-    if found is None:
-        raise where.error(
-            f'kind "{kind}" is not known, so "expect" is needed: {", ".join(known)}',
-            f"{near(kind, KINDS)} (with an expectation of their own: {', '.join(KINDS)})",
-        )
-    for expect in known:
-        if expect == found:
-            return expect
-    raise where.error(
-        f'"expect": found {shown(found)}, expected one of {", ".join(known)}', near(str(found), known)
-    )
-
-
-def default_roles(expect: Expect, count: int) -> list[Role]:
+@cache
+def default_roles(expect: Expect, count: int) -> tuple[Role, ...]:
     """same, 3 -> original, variant, variant; implied, 3 -> original, original, conclusion."""
     first: Role = "original"
     rest: Role = "variant"
     if expect == "implied":
-        return [*[first] * (count - 1), "conclusion"]
+        return (*[first] * (count - 1), "conclusion")
     if expect == "bucket":  # all paraphrases of one problem: the original is not among them
-        return [rest] * count
-    return [first, *[rest] * (count - 1)]
+        return (rest,) * count
+    return (first, *[rest] * (count - 1))
 
 
-def _item(record: Any, id: str, task: str, role: Role, where: Where) -> Item:
-    if not isinstance(record, Mapping):
-        raise where.error(f'"items": found {shown(record)}, expected an object', 'write {"text": "…"}')
-    more = _conversation(record, where) if not _CONVERSATION.isdisjoint(record) else {}
+def item_of(record: ItemRecord, where: Where, id: str, task: str, role: Role, same: Same) -> Item:
+    fields, own = record.fields, record.task
+    messages: tuple[Message, ...] = ()
+    if record.messages is not UNSET:
+        if fields is not None or record.text is not UNSET:
+            hint = "put the text into a message, or leave the messages out"
+            raise where.error('an item has "messages" and also "fields" or "text"', hint)
+        messages = messages_of(record.messages, where)
+        fields = fields_of(messages)
+    elif fields is None and record.text is not UNSET:
+        fields = {"text": record.text}
+    if not fields:
+        raise where.error(f'"fields": found {shown(fields)}, expected texts by name', _FIELDS)
     return Item(
-        id=_text(record, "id", id, where),
-        task=_text(record, "task", task, where),
-        role=_role(record, role, where),
-        fields=more.pop("fields", None) or _fields(record, where),
-        choices=_texts(record, "choices", where),
-        accepted=_texts(record, "accepted", where),
-        rejected=_texts(record, "rejected", where),
-        template=_text(record, "template", "", where),
-        judge=_text(record, "judge", "", where),
-        about=_text(record, "about", "", where),
-        at_least=_share(record, "at_least", where) or 0.0,
-        certified=_certified(record, where),
-        certified_by=_text(record, "certified_by", "", where),
-        **more,
+        id if record.id is UNSET else record.id,
+        task if own is UNSET else same(own, own),
+        role if record.role is UNSET else record.role,
+        fields,
+        same(record.choices, record.choices),
+        same(record.accepted, record.accepted),
+        same(record.rejected, record.rejected),
+        same(record.template, record.template),
+        same(record.judge, record.judge),
+        record.about,
+        record.at_least or 0.0,
+        record.certified,
+        record.certified_by,
+        messages,
+        "" if record.tools is None else tools_from_json(record.tools, where),
+        "" if record.response_format is None else format_from_json(record.response_format, where),
     )
-
-
-def _conversation(record: Mapping[str, Any], where: Where) -> dict[str, Any]:
-    """What only some items have; with messages, the fields are theirs."""
-    from unwaver.groups.conversations import fields_of, format_from_json, messages_from_json, tools_from_json
-
-    found: dict[str, Any] = {
-        "tools": tools_from_json(record.get("tools"), where),
-        "response_format": format_from_json(record.get("response_format"), where),
-    }
-    if "messages" not in record:
-        return found
-    if "fields" in record or "text" in record:
-        hint = "put the text into a message, or leave the messages out"
-        raise where.error('an item has "messages" and also "fields" or "text"', hint)
-    messages = messages_from_json(record["messages"], where)
-    return {**found, "fields": fields_of(messages), "messages": messages}
-
-
-def _role(record: Mapping[str, Any], default: Role, where: Where) -> Role:
-    known: tuple[Role, ...] = get_args(Role)
-    found = record.get("role", default)
-    for role in known:
-        if role == found:
-            return role
-    raise where.error(f'"role": found {shown(found)}, expected one of {", ".join(known)}', near(str(found), known))
-
-
-def _fields(record: Mapping[str, Any], where: Where) -> dict[str, str]:
-    fields = record.get("fields")
-    if fields is None and "text" in record:
-        fields = {"text": record["text"]}
-    if not isinstance(fields, Mapping) or not fields or not all(isinstance(f, str) for f in fields.values()):
-        raise where.error(
-            f'"fields": found {shown(fields)}, expected texts by name',
-            'an item needs "text": "…", "fields": {"premise": "…", "hypothesis": "…"} or "messages": […]',
-        )
-    return dict(fields)
-
-
-def _text(record: Mapping[str, Any], key: str, default: str, where: Where) -> str:
-    value = record.get(key, default)
-    if not isinstance(value, str):
-        raise where.error(f'"{key}": found {shown(value)}, expected text', f'write "{key}": "…"')
-    return value
-
-
-def _texts(record: Mapping[str, Any], key: str, where: Where) -> tuple[str, ...]:
-    value = record.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise where.error(f'"{key}": found {shown(value)}, expected a list of texts', f'write "{key}": ["…"]')
-    return tuple(value)
-
-
-def _whole(record: Mapping[str, Any], key: str, least: int, where: Where) -> int | None:
-    value = record.get(key)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-        without = "leave it out for all" if key == "keep" else "leave it out for none"
-        raise where.error(f'"{key}": found {shown(value)}, expected a whole number from {least}', without)
-    return value
-
-
-def _share(record: Mapping[str, Any], key: str, where: Where) -> float | None:
-    value = record.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise where.error(f'"{key}": found {shown(value)}, expected a number from 0 to 1', "correct it")
-    return float(value)
-
-
-def _certified(record: Mapping[str, Any], where: Where) -> bool | None:
-    value = record.get("certified")
-    if value is not None and not isinstance(value, bool):
-        raise where.error(f'"certified": found {shown(value)}, expected true or false', "leave it out: unknown")
-    return value

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, overload
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from unwaver.groups import many
 from unwaver.types import Group
@@ -81,9 +82,9 @@ class Packed(Sequence[Group]):
     def _block(self, number: int) -> list[Group]:
         groups = _decode(zlib.decompress(self._blocks[number]))
         for n, group in enumerate(groups if self._clusters else (), number * BLOCK):
-            object.__setattr__(group, "cluster", self._clusters[n] or group.id)  # nobody else has it yet
+            force_setattr(group, "cluster", self._clusters[n] or group.id)  # nobody else has it yet
             if self._units is not None:
-                object.__setattr__(group, "units", self._units[n])
+                force_setattr(group, "units", self._units[n])
         return groups
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -25,7 +24,7 @@ from unwaver.files import read_rows, shown
 from unwaver.groups.certify import Read, standings
 from unwaver.groups.conversations import question_of
 from unwaver.text import spreadsheet
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 
 COLUMNS = ("id", "original", "variant", "expected", "label", "verdict", "reason")
 # no numbers: 1 may be a yes or the lowest of five grades

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unwaver.errors import DataError
+from unwaver.metrics.wordings import Wordings
 from unwaver.state import MISSING, UNREADABLE
 from unwaver.stats import Estimate, Floats, Reduce
 
@@ -23,7 +24,7 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class Block(Wordings):
     suite: str
     task: str
     kind: str
@@ -102,47 +103,6 @@ class Block:
         sums = np.bincount(self.group[rows], weights=values[rows], minlength=self.groups)
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / counts, dtype=np.float64)
-
-    @cached_property
-    def wording(self) -> Codes:
-        """Per row: the number of its wording. Replicates of an item are one wording; without item ids the nth
-        variant of one trial is the nth of another."""
-        if self.trials == self.groups:  # no replicates: every row is a wording
-            return np.arange(len(self.group))
-        if (self.item != "").all():
-            return codes_of(pl.Series(self.group).cast(pl.String) + "/" + self.item)[0]
-        rows = pl.DataFrame({"group": self.group, "trial": self.trial, "target": self.target})
-        place = pl.int_range(pl.len()).over("trial", "target")
-        names = rows.select(pl.concat_str("group", "target", place, separator="/")).to_series()
-        return codes_of(names)[0]
-
-    @cached_property
-    def alone(self) -> Bools:
-        """Per row: its trial has the original only, while another trial of the group has variants. It was asked
-        again for the noise of sampling: the answer is not compared with those to variants."""
-        with_variant = np.bincount(self.trial, weights=self.target, minlength=self.trials) > 0
-        varied = np.bincount(self.group, weights=self.target, minlength=self.groups) > 0
-        return np.asarray(~with_variant[self.trial] & varied[self.group])
-
-    def per_wording(self, rows: Bools) -> tuple[Floats, Codes, Codes]:
-        """Of each wording that has such rows: the share that was right, its group, and the number of rows."""
-        codes, first, place = np.unique(self.wording[rows], return_index=True, return_inverse=True)
-        count = np.bincount(place, minlength=len(codes))
-        share = np.bincount(place, weights=self.right[rows], minlength=len(codes)) / count
-        return share, self.group[rows][first], count
-
-    def wordings(self, rows: Bools) -> Codes:
-        """Per group: how many wordings have such rows. Two paraphrases asked three times each -> 2"""
-        first = np.unique(self.wording[rows], return_index=True)[1]
-        return np.bincount(self.group[rows][first], minlength=self.groups)
-
-    @cached_property
-    def first_of_target(self) -> Codes:
-        """The label code of the first variant or conclusion of each group; -1 unreadable or none."""
-        codes = np.full(self.groups, -1)
-        targets = np.flatnonzero(self.target)[::-1]
-        codes[self.group[targets]] = self.code[targets]
-        return codes
 
     @cached_property
     def first_original(self) -> Codes:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import unwaver.registry as registry  # `from unwaver import` would look for a public name first
 from unwaver.config import Config, check_system
@@ -35,8 +34,14 @@ def open_models(config: Config, given: Sequence[str | Model]) -> list[Model]:
             bind(found.make, {name: ""}, found.spec)  # says what is known
     ways = [decoding(name) for name in config.decode]
     if not ways:
-        return [_open(config, makers[m], {}) if isinstance(m, str) else _whole(config, m) for m in given]
+        return [_open(config, makers[m], {}) if isinstance(m, str) else _given(config, m) for m in given]
     return [_decoding(config, m, makers, way) for m in given for way in ways]
+
+
+def _given(config: Config, model: Model) -> Model:
+    from unwaver.models.foreign import whole
+
+    return on_engine(config, whole(model), None, {})
 
 
 def _decoding(config: Config, model: str | Model, makers: Mapping[str, Found], way: Mapping[str, object]) -> Model:
@@ -101,30 +106,10 @@ def _provider(spec: str) -> tuple[Callable[..., Model], str]:
 
 
 def _guarded(provider: str) -> Callable[..., Model]:
-    """What opens the models of a provider. One of an installed package that fails, or gives no model, is named."""
+    """What opens the models of a provider."""
     make: Callable[..., Model] = registry.find("models", provider)
     if registry.is_built_in("models", provider):
         return make
+    from unwaver.models.foreign import guarded
 
-    @wraps(make)
-    def opened(*arguments: Any, **options: Any) -> Model:
-        model: Model = registry.guarded("models", provider, make, object)(*arguments, **options)
-        if missing := _missing(model):
-            raise registry.broken("models", provider, f"gave {model!r:.60}, which has no {', '.join(missing)}")
-        return model
-
-    return opened
-
-
-def _whole(config: Config, model: Model) -> Model:
-    if missing := _missing(model):
-        hint = "an object that answers has the attributes of unwaver.Model; or give provider/name"
-        raise UsageError(f"{model!r:.60} is not a model: it has no {', '.join(missing)}", hint=hint)
-    return on_engine(config, model, None, {})
-
-
-def _missing(model: object) -> list[str]:
-    return [name for name in _MINIMUM if not hasattr(model, name)]
-
-
-_MINIMUM = ("name", "identity", "method", "settings", "reads", "deterministic", "answer", "close")
+    return guarded(provider, make)

@@ -31,7 +31,8 @@ from unwaver.models.trained import Trained, read_trained
 from unwaver.stats import Ints
 from unwaver.stats.linear import Linear, fit
 from unwaver.stats.sampling import training_shares
-from unwaver.tasks import Task, fill, open_task
+from unwaver.tasks import Task, open_task
+from unwaver.tasks.prompts import fill
 from unwaver.typed import Count, typed
 from unwaver.types import Answer, Batch, Request
 

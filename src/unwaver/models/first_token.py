@@ -14,13 +14,13 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
 from unwaver.models.openai_replies import Fault, NoScores, chat_answer, first_choice, log_probability
 from unwaver.state import is_cut, is_refused
-from unwaver.types import Answer, Beside, Request
+from unwaver.types import Answer, Beside, Request, replace
 
 TOP = 20  # tokens: the most that OpenAI gives
 FEW = 5  # what other services give

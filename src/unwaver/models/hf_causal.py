@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from unwaver.models.decoding import longest
@@ -13,7 +13,7 @@ from unwaver.models.hf_common import folder_errors
 from unwaver.models.hf_generate import TextGenerator
 from unwaver.models.hf_prefix import Scorer, Want
 from unwaver.models.hf_text import Options, Tokens, apart, load_weights
-from unwaver.types import Answer, Batch, Request
+from unwaver.types import Answer, Batch, Request, replace
 
 CPU_BATCH = 1024  # tokens of a batch: a second or two of a small model on two cores
 GPU_BATCH = 16384

@@ -11,7 +11,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from unwaver.models.decoding import before_stop, stop_strings
@@ -20,7 +20,7 @@ from unwaver.models.hf_prefix import memory_hint
 from unwaver.models.hf_rows import Reader
 from unwaver.models.hf_text import Options, padding_id
 from unwaver.models.prefix import COPY, FORWARD, UNLIMITED, Path, cheapest_cuts, common
-from unwaver.types import Answer, Batch, Request
+from unwaver.types import Answer, Batch, Request, replace
 
 SHARE_FROM = 64  # a shared beginning of fewer tokens is read again rather than kept
 CACHE = 16  # times as many tokens are kept as keys and values as are read at once, where these are few

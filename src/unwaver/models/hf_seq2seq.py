@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from unwaver.errors import ModelError
@@ -15,7 +15,7 @@ from unwaver.models.hf_generate import TextGenerator
 from unwaver.models.hf_prefix import memory_hint
 from unwaver.models.hf_text import Options, Tokens, apart, load_weights, padding_id
 from unwaver.tasks import T5
-from unwaver.types import Answer, Batch, Request
+from unwaver.types import Answer, Batch, Request, replace
 
 CPU_BATCH = 2048  # tokens of the prompts of a batch
 GPU_BATCH = 16384

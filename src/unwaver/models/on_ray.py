@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from unwaver.models.on_ray_objects import packed
 from unwaver.models.on_ray_replica import Handed, Recipe, Said, error_of, met_by, settings_of
 from unwaver.models.on_ray_work import FIRST, Part, Sizes, Work
 from unwaver.models.parts import Meter, Parts
-from unwaver.types import Batch, Model, Request
+from unwaver.types import Batch, Model, Request, replace
 
 TICK = 0.5  # seconds between two looks at who has died
 PATIENCE = 2.0  # seconds before a person is told what is waited for

@@ -16,7 +16,6 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -38,9 +37,9 @@ from unwaver.models.own_price import OwnPrice, own_price
 from unwaver.models.pace import Clock, Limits, Tell, Wait, check_limits
 from unwaver.models.parts import Meter, Tokens, way_of
 from unwaver.models.thinking import effort_room, limit, options, with_budget
-from unwaver.secret_sources import is_odd_variable, learn, learn_variable
-from unwaver.secrets import KEYS_BELONG, learn_environment, looks_like_key
-from unwaver.types import Answer, Batch, Request
+from unwaver.secret_sources import is_odd_variable, learn, learn_variable, looks_like_key
+from unwaver.secrets import KEYS_BELONG, learn_environment
+from unwaver.types import Answer, Batch, Request, replace
 
 if TYPE_CHECKING:
     from unwaver.models.openai_batches import OpenAIBatch

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from unwaver.errors import ModelError, UsageError
-from unwaver.secret_sources import learn, learn_address
-from unwaver.secrets import KEYS_BELONG, is_secret_name, looks_like_key
+from unwaver.secret_sources import learn, learn_address, looks_like_key
+from unwaver.secrets import KEYS_BELONG, is_secret_name
 
 PUBLIC_API = "https://api.openai.com/v1"
 AZURE_HOSTS = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")

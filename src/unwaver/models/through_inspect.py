@@ -12,7 +12,6 @@ import json
 import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from unwaver.errors import ModelError, UsageError, missing_extra
@@ -27,9 +26,9 @@ from unwaver.models.own_price import OwnPrice, own_price
 from unwaver.models.pace import Tell
 from unwaver.models.parts import Meter, way_of
 from unwaver.models.thinking import effort_room, limit
-from unwaver.secret_sources import learn_variable
-from unwaver.secrets import KEYS_BELONG, is_secret_name, learn_environment, looks_like_key
-from unwaver.types import Answer, Batch, Request
+from unwaver.secret_sources import learn_variable, looks_like_key
+from unwaver.secrets import KEYS_BELONG, is_secret_name, learn_environment
+from unwaver.types import Answer, Batch, Request, replace
 
 NOT_GIVEN = -1  # None is taken: it leaves a setting to the provider
 GIVE_UP = 8  # requests in a row that failed for good

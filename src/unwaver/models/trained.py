@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,7 +27,7 @@ from unwaver.tasks import CALM, T5, TARGET, Task
 from unwaver.tasks.calm_layout import calm_fields
 from unwaver.tasks.choice import CHOICE, in_choice_form
 from unwaver.typed import typed
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 
 ABOUT, SEEN, HEADS = "unwaver.json", "seen.npz", "heads.safetensors"
 VERSION = 1

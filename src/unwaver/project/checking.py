@@ -4,7 +4,7 @@ compared with bars and lock."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from unwaver.project.frozen import FOLDER, frozen, is_file
 from unwaver.project.lock import LOCK, CaseKey, Entry, by_case, read_lock, write_lock
 from unwaver.project.settings import OF_BOTH, OF_GROUPS
 from unwaver.result import Result
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.verdicts.checks import Check, GateOutcome
 from unwaver.verdicts.paired_runs import Side
 

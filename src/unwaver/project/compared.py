@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from unwaver.metrics.broken import broken
 from unwaver.metrics.score import Measured, partition
 from unwaver.project.lock import CaseKey, Entry, Value, digest, hash_of
 from unwaver.stats import Floats
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.verdicts.checks import Check
 from unwaver.verdicts.gates import (
     checks_of,

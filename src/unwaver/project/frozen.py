@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from unwaver.project.settings import OF_BOTH, OF_GROUPS
 from unwaver.secrets import masked_json
 from unwaver.tables import read_table
 from unwaver.typed import typed
-from unwaver.types import Group
+from unwaver.types import Group, replace
 
 FOLDER, VERSION = "unwaver.groups", 1
 REBUILD = "unwaver check --rebuild makes the groups again"

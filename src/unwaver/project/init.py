@@ -13,7 +13,8 @@ from unwaver.files import stem
 from unwaver.models import find_model
 from unwaver.models_file import KEY_HINT
 from unwaver.named_models import pieces
-from unwaver.secrets import has_credentials, is_secret_name, looks_like_key
+from unwaver.secret_sources import looks_like_key
+from unwaver.secrets import has_credentials, is_secret_name
 from unwaver.stats import binomial
 
 WORKFLOW = Path(".github/workflows/unwaver.yml")

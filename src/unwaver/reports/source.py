@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from unwaver.metrics.score import partition
 from unwaver.reports.ranking import Ranked, ranked
 from unwaver.result import Result
 from unwaver.state import CutMode
-from unwaver.types import Group
+from unwaver.types import Group, replace
 
 
 @dataclass(frozen=True)

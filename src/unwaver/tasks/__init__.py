@@ -7,14 +7,14 @@ import string
 import tomllib
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from unwaver import registry
 from unwaver.errors import DataError, UsageError, near
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 
 @dataclass(frozen=True)
@@ -240,48 +240,22 @@ def _form(entry: Mapping[str, Any], base: Form | None) -> Form:
 FIELD = re.compile(r"\{(\w+)\}")
 
 
-def fill(template: str, fields: Mapping[str, str]) -> str:
-    """fill("{a} and {b}", {"a": "x", "b": "{a}"}) -> "x and {a}": values are never read as templates."""
-
-    parts = _parts(template)
-    try:
-        return "".join([fields[part] if is_name else part for part, is_name in parts])
-    except KeyError as missing:
-        raise UsageError(
-            f"the template asks for {{{missing.args[0]}}}, which the item does not have",
-            hint="fields here: " + ", ".join(fields),
-        ) from None
-
-
-@lru_cache(maxsize=1024)
-def _parts(template: str) -> tuple[tuple[str, bool], ...]:
-    """_parts("{a} and") -> (("a", True), (" and", False)): texts, and names of fields."""
-    found = ((part, bool(n % 2)) for n, part in enumerate(FIELD.split(template)))
-    return tuple((part, is_name) for part, is_name in found if part)
-
-
 def is_open(item: Item) -> bool:
     """Whether a language model answers in its own words, although the answers are known."""
     return item.template.startswith(OPEN)
 
 
 def segments_of(item: Item, form: Form) -> tuple[str, ...]:
-    return tuple([fill(segment, item.fields) for segment in form.segments])
+    names, fields = _names_alone(form.segments), item.fields
+    if names and fields.keys() >= set(names):
+        return tuple([fields[name] for name in names])
+    from unwaver.tasks.prompts import fill
+
+    return tuple([fill(segment, fields) for segment in form.segments])
 
 
-def prompt_of(item: Item, form: Form, shots: Sequence[tuple[Item, str]] = ()) -> str:
-    """The prompt, after solved examples in the same form: `shots` are (item, label), or (item, answer) in free
-    text."""
-    solved = [f"{_question(s, form)} {_said(s, label, form)}\n\n" for s, label in shots]
-    return "".join(solved) + _question(item, form)
-
-
-def _said(item: Item, label: str, form: Form) -> str:
-    return form.words[item.choices.index(label)].split("|", 1)[0] if item.choices else label
-
-
-def _question(item: Item, form: Form) -> str:
-    if not form.options:
-        return fill(form.prompt, item.fields)
-    listed = [f"{mark}. {form.options[c]}" for mark, c in zip(form.words, item.choices, strict=True)]
-    return fill(form.prompt, {**item.fields, "option_list": "\n".join(listed)})
+@lru_cache(maxsize=1024)
+def _names_alone(segments: tuple[str, ...]) -> tuple[str, ...]:
+    """("{premise}", "{hypothesis}") -> ("premise", "hypothesis"); () if there is more than names in braces."""
+    found = [FIELD.fullmatch(segment) for segment in segments]
+    return tuple([match[1] for match in found if match]) if all(found) else ()

@@ -9,11 +9,10 @@ An alternative is one text or a pair, so there are as many segments as labels, o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from unwaver.errors import UsageError
 from unwaver.tasks import Task
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 CHOICE = "choice"
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from unwaver.tasks import CALM, T5, T5_CALM, Form, Task, Words
 from unwaver.tasks.calm_layout import COLON, FARTHEST, SIGNS
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 
 FAMILY = {"t5", "mt5", "umt5", "longt5", "switch_transformers"}  # values of model_type in a config.json
 _NAMES = {"": T5, CALM: T5_CALM}  # template of an item -> its form for T5

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from unwaver.models.embedding import Embedding, cosines
@@ -27,7 +27,7 @@ from unwaver.train.neighbours import Substitutes
 from unwaver.train.samples import Attacked, Sample
 from unwaver.train.tagger import Tagger
 from unwaver.train.victim import Judged, Victim
-from unwaver.types import Item
+from unwaver.types import Item, replace
 from unwaver.variants.surface import word_survives
 
 SIDE_BY_SIDE = 32  # items

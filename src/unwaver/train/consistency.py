@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from unwaver.errors import UsageError
 from unwaver.models.trained import in_form
 from unwaver.suites.built import builder, names_of
 from unwaver.tasks import CALM, T5, Task
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 from unwaver.variants.paraphrase import is_model
 from unwaver.variants.source import Source
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from unwaver.errors import DataError, UsageError
@@ -21,7 +21,7 @@ from unwaver.suites.library import Library
 from unwaver.tasks import Task
 from unwaver.train.paws import OTHER_SETS, read_paws
 from unwaver.train.without_header import layout_of, read_without_header
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 HELD_OUT = 0.1
 _FOLDERS = {

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from unwaver.files import Row, Where, read_rows
 from unwaver.suites.common import is_quoted, read_label
 from unwaver.tasks import Task
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 COLUMNS = ("id", "sentence1", "sentence2", "label")
 # sets in the same folder that are not PAWS-Wiki, which is what a split means by its name

@@ -12,8 +12,9 @@ import numpy as np
 from unwaver.answers.labels import read_label
 from unwaver.errors import ModelError, UsageError
 from unwaver.stats import estimate
-from unwaver.tasks import Task, prompt_of, segments_of
+from unwaver.tasks import Task, segments_of
 from unwaver.tasks.choice import CHOICE, alternatives
+from unwaver.tasks.prompts import prompt_of
 from unwaver.train.consistency import Variant
 from unwaver.train.data import key_of
 from unwaver.types import Item, Request

@@ -11,12 +11,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from unwaver.tasks import Task
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 SAMPLES = "adversarial.jsonl"
 VERSION = 1

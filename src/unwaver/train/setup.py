@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ from unwaver.train.data import Labelled, drawn, held_out, labelled
 from unwaver.train.own_bases import BILSTM, OWN, check_own, file_hash
 from unwaver.train.pool import check_pool
 from unwaver.train.recipes import Recipe, recipe_for
-from unwaver.types import Item
+from unwaver.types import Item, replace
 
 TRAIN, ALL = "train", "*"
 BY_TASK = ("form", "train_split", "test_split", "rows", "variants", "attack")

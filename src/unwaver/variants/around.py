@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any, TypeVar
 
 from unwaver.groups.conversations import conversation
-from unwaver.tasks import prompt_of
+from unwaver.tasks.prompts import prompt_of
 from unwaver.text.refused import Refused
 from unwaver.types import Group, Item, Message
 from unwaver.variants.source import Build, Rewrite, Source, group_of, label_refused

@@ -9,11 +9,10 @@ repeats       every original is asked again twice, for the noise of sampling
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 
 from unwaver.text.refused import Refused
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.variants.paraphrase import paraphrase
 from unwaver.variants.source import Build, Source
 from unwaver.variants.surface import surface_case, surface_punctuation, surface_space, surface_typo

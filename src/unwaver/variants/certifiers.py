@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from unwaver import registry
@@ -25,7 +25,7 @@ from unwaver.groups.conversations import with_fields
 from unwaver.models import find_model
 from unwaver.named_models import resolved, with_threshold
 from unwaver.tasks import open_task
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 from unwaver.variants.source import Rewrite
 
 NLI, PAIR, MEANING = "snli", "mrpc", "same_meaning"  # the tasks in which models are asked

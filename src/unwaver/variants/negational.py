@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from unwaver.text.refused import Refused
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.variants import measured
 from unwaver.variants.source import Build, Rewriter, Source, paired
 

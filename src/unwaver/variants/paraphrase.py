@@ -7,12 +7,11 @@ hold the original alone until it is asked (see unwaver.asking.paraphraser).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from unwaver.errors import UsageError
 from unwaver.tasks import Task
 from unwaver.text.refused import Refused
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.variants import measured
 from unwaver.variants.bank import open_bank
 from unwaver.variants.certifiers import BANK as BANK

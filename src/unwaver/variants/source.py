@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from unwaver.errors import UsageError
@@ -11,7 +11,7 @@ from unwaver.groups import expect_of
 from unwaver.groups.conversations import changed_message, with_fields
 from unwaver.tasks import Task
 from unwaver.text.refused import Refused as Refused
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from math import factorial
 from random import Random
 
 from unwaver.errors import UsageError
 from unwaver.tasks import OPTIONS, Task
 from unwaver.text.refused import Refused
-from unwaver.types import Group, Item
+from unwaver.types import Group, Item, replace
 from unwaver.variants.source import Build, Rewrite, Source, group_of, label_refused
 from unwaver.variants.surface_english import contraction_changes, number_changes, spelling_changes
 from unwaver.variants.surface_marks import case_changes, punctuation_changes, space_changes

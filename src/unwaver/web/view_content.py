@@ -8,7 +8,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from unwaver.engine.folder import ANSWERS, AUDIT, GROUPS, RUN, SEEN
 from unwaver.reports.compared import about_p, tables, title
 from unwaver.reports.listed import Listed, as_csv, as_jsonl, listed, records
 from unwaver.reports.markup import Html
-from unwaver.types import Group
+from unwaver.types import Group, replace
 from unwaver.verdicts.differing import heading
 from unwaver.verdicts.paired_runs import Comparison, Side, compare, pairs_of, sides_of
 from unwaver.web.view_runs import WAL, Run
