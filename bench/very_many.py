@@ -1,7 +1,8 @@
 """A run of 100,000 groups (200,000 requests) to a model that answers at once, and the same run again.
 
     plan, ask and store     below 60 µs of the processor for each request
-    again, nothing to ask   below 8 s of the processor in all
+    again, nothing to ask   below 8 s of the processor in all; beside it, where all scores are computed again
+    --limit 6               builds six groups: below a third of the time of all of them
 
 With `--huge`, a million groups, and the run stopped in the middle and taken up again: less than 2 GB.
 """
@@ -57,22 +58,35 @@ def run(path: str, out: str, calls: str) -> None:
     print(json.dumps({**spent, "calls": result.run["spent"]["calls"]}))
 
 
+def commanded(path: Path, out: Path, *options: str) -> dict[str, float]:
+    """What a user waits for: the command as a whole."""
+    command = [sys.executable, "-m", "unwaver", "run", str(path), "--model", "fake/random", "--out", str(out)]
+    start = time.perf_counter()
+    process = subprocess.Popen([*command, "--json", *options], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = json.loads(process.stdout.read())
+    return {"calls": said["run"]["spent"]["calls"], **used_by(process, start)}
+
+
+def used_by(process: subprocess.Popen[str], start: float) -> dict[str, float]:
+    _, status, used = os.wait4(process.pid, 0)
+    assert status == 0
+    return {
+        "seconds": round(time.perf_counter() - start, 1),
+        "cpu_seconds": round(used.ru_utime + used.ru_stime, 1),
+        "gb": round(used.ru_maxrss / 1e6, 2),
+    }
+
+
 def measured(path: Path, out: Path, calls: int = 0) -> dict[str, float]:
     command = [sys.executable, __file__, "run", str(path), str(out), str(calls)]
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     said = json.loads(process.stdout.read())
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0
     asked = said["plan"] + said["ask"]
-    return {
-        "calls": said["calls"],
-        "seconds": round(time.perf_counter() - start, 1),
-        "cpu_seconds": round(used.ru_utime + used.ru_stime, 1),
-        "microseconds_a_request": round(1e6 * asked / said["calls"], 1) if said["calls"] else 0.0,
-        "gb": round(used.ru_maxrss / 1e6, 2),
-    }
+    each = round(1e6 * asked / said["calls"], 1) if said["calls"] else 0.0
+    return {"calls": said["calls"], "microseconds_a_request": each, **used_by(process, start)}
 
 
 def line(name: str, good: bool, target: str, **figures: Any) -> None:
@@ -83,10 +97,16 @@ def main() -> None:
     with TemporaryDirectory(prefix="unwaver-bench-") as name:
         place = Path(name)
         path = written(place / "groups.jsonl", 100_000)
-        first, again = measured(path, place / "run"), measured(path, place / "run")
+        first, again = measured(path, place / "run"), commanded(path, place / "run")
         kept = first["microseconds_a_request"] < MOST_MICROSECONDS
         line("plan, ask and store", kept and first["calls"] == 200_000, "< 60 µs a request", first=first)
-        line("run again", again["cpu_seconds"] < MOST_SECONDS and not again["calls"], "< 8 s", again=again)
+        (place / "run" / "finished.json").unlink()
+        anew = commanded(path, place / "run")
+        good = again["cpu_seconds"] < MOST_SECONDS and not again["calls"] + anew["calls"]
+        line("run again", good, "< 8 s", again=again, computed_again=anew)
+        six = commanded(path, place / "six", "--limit", "6")
+        good = six["calls"] == 12 and six["cpu_seconds"] < anew["cpu_seconds"] / 3
+        line("--limit 6", good, "12 requests, < 1/3 of the time of all", six=six, all_of_them=anew)
         if "--huge" not in sys.argv:
             return
         path = written(place / "million.jsonl", 1_000_000)

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from _more_formats import becel_predictions, people, project, spreadsheet
+from _more_formats import becel_predictions, conversations, core_table, people, project, spreadsheet
 
 Files = Mapping[str, bytes]
 Command = tuple[str, ...]
@@ -485,6 +485,7 @@ def _own() -> list[Format]:
         ("build", "swap", "transitive", "--from", "pairs.{}", "--task", "snli", "--out", "g.jsonl"),
         ("bow", "pairs.{}", "--task", "snli", "--out", "made"),
         ("run", "pairs.{}", "--column", "original=hypothesis", "--column", "variant=hypothesis_paraphrase", *RUN),
+        ("run", "pairs.{}", "--task", "snli", "--limit", "2", *RUN),
     )
     found = []
     for end, make in (
@@ -504,6 +505,7 @@ def _own() -> list[Format]:
             ("groups.jsonl",),
             (
                 ("run", "groups.jsonl", *RUN),
+                ("run", "groups.jsonl", "--limit", "1", *RUN),
                 ("run", "groups.jsonl", "--replicates", "2", "--json", *RUN),
                 ("review", "groups.jsonl", "--out", "sheet.tsv"),
                 ("analyse", "distance", "groups.jsonl"),
@@ -1020,6 +1022,22 @@ def _more() -> list[Format]:
             checks,
         ),
         Format("job of people", people, ("job.toml", "job.toml", "job.sqlite", "groups.jsonl"), jobs),
+        Format(
+            "conversations",
+            conversations,
+            ("talks.jsonl",),
+            (
+                ("run", "talks.jsonl", *RUN),
+                ("run", "talks.jsonl", "--limit", "1", *RUN),
+                ("run", "talks.jsonl", "--dry-run", "--out", "made", "-q"),
+            ),
+        ),
+        Format(
+            "table of core",
+            core_table,
+            ("facts.toml",),
+            (("run", "core/yes_no/negational", "--table", "facts.toml", "--limit", "2", *RUN),),
+        ),
     ]
 
 

@@ -119,3 +119,60 @@ def people() -> Files:
             db.execute("PRAGMA journal_mode=DELETE")
 
     return _within(make)
+
+
+def conversations() -> Files:
+    """Groups with messages, tools and formats, one with a second turn about the model's own answer."""
+    late = {"role": "user", "content": "Is it late?"}
+    call = {"id": "c1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
+    tool = {"type": "function", "function": {"name": "clock", "parameters": {"type": "object", "properties": {}}}}
+    asked = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "Is it late?"}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "23:00", "tool_call_id": "c1"},
+    ]
+    again = [late, {"role": "assistant", "content": "{answer of q}"}, {"role": "user", "content": "Are you sure?"}]
+    form = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}
+    groups = [
+        {"items": [{"messages": asked, "tools": [tool]}, {"messages": [late], "tools": [tool]}]},
+        {"kind": "doubt", "expect": "same", "items": [{"id": "q", "messages": [late]}, {"messages": again}]},
+        {"items": [{"messages": [late], "response_format": form}, {"messages": [late]}]},
+    ]
+    return {"talks.jsonl": "".join(json.dumps(group) + "\n" for group in groups).encode()}
+
+
+FACTS = b"""
+name = "flags"
+rule = "colours of national flags, which are fixed by law"
+columns = ["country", "colour", "wrong"]
+cluster = "country"
+rows = [
+  ["Ireland", "green", ["blue", "black", "red"]],
+  ["Italy", "red|rosso", ["blue", "black", "yellow"]],
+  ["Belgium", "black", ["green", "white", "blue"]],
+]
+
+[[questions]]
+name = "colour"
+answer = "colour"
+wrong = "wrong"
+choice_only = true
+near = [["Ireland", "Italy"]]
+open.en = [
+  "which of these colours is in the flag of {country}?",
+  "which colour does the flag of {country} have?",
+  "please choose the colour that is in the flag of {country}.",
+  "the flag of {country} contains the colour ___.",
+  "a child paints the flag of {country}. Which of these colours does it need?",
+  "if you look at the flag of {country}, which of these colours do you see?",
+]
+statement.en = "the flag of {country} contains the colour {colour}"
+negation.en = "the flag of {country} does not contain the colour {colour}"
+question.en = "does the flag of {country} contain the colour {colour}"
+inverse.en = "{colour} is a colour in the flag of {country}"
+"""
+
+
+def core_table() -> Files:
+    return {"facts.toml": FACTS}

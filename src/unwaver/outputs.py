@@ -18,7 +18,15 @@ from unwaver.errors import UsageError
 from unwaver.paths import STDERR, STDOUT, head, is_stream, same
 from unwaver.secrets import masked
 
-OF_A_RUN = ("run.json", "groups.jsonl", "answers.sqlite", "scores.json", "audit.jsonl", "seen.json")
+OF_A_RUN = (
+    "run.json",
+    "groups.jsonl",
+    "answers.sqlite",
+    "scores.json",
+    "audit.jsonl",
+    "seen.json",
+    "finished.json",
+)
 _STORE = re.compile(rb"SQLite format 3\0")
 _ANOTHER = "choose another name"
 _ENDINGS = ("-wal", "-shm", "-journal")  # of files beside a store

@@ -67,12 +67,12 @@ def test_bars_may_be_one_list(tmp_path: Path) -> None:
     ("text", "message", "hint"),
     [
         ("", "it has no source", "from ="),
-        ("[source.a]\nfrom = 'x'\n", '"source" is not known', "sources"),
+        ("[source.a]\nfrom = 'x'\n", 'an object without "source"', "sources"),
         ("[sources.a]\nform = 'x'\n", "neither from nor log", "from ="),
         ("[sources.a]\nfrom = 'x'\nlog = 'y'\n", "both from and log", "from ="),
-        ("[sources.a]\nfrom = ''\n", "expected a path", "from ="),
-        ("sources = 3\n", "expected a table", r"\[sources\]"),
-        ("[sources]\na = 3\n", "is not a source", "from ="),
+        ("[sources.a]\nfrom = ''\n", "expected a text that is not empty", "from ="),
+        ("sources = 3\n", '"sources": found 3, expected an object', r"\[sources"),
+        ("[sources]\na = 3\n", "found 3, expected an object", "from ="),
         ("[sources.a]\nfrom = 'x'\nmodle = 'y'\n", '"modle" is not known', "model"),
         (
             "[sources.a]\nfrom = 'x'\nk = 'three'\n",
@@ -83,9 +83,9 @@ def test_bars_may_be_one_list(tmp_path: Path) -> None:
         ("[run]\nmodel = 3\n[sources.a]\nfrom = 'x'\n", "found 3, expected a text", "--model"),
         ("[sources.a]\nlog = 'x'\nmodel = 'y'\n", '"model" is not known for a log', "known|mean"),
         ("alpha = 0.7\n[sources.a]\nfrom = 'x'\n", "alpha is 0.7", "0.05"),
-        ("runs = 3\n[sources.a]\nfrom = 'x'\n", "expected a folder", "runs"),
+        ("runs = 3\n[sources.a]\nfrom = 'x'\n", '"runs": found 3, expected a text', "source"),
         ("[bars]\nb = ['tau<=0.1']\n[sources.a]\nfrom = 'x'\n", "matches no source", "a"),
-        ("[bars]\na = 3\n[sources.a]\nfrom = 'x'\n", "expected a list of texts", "bars"),
+        ("[bars]\na = 3\n[sources.a]\nfrom = 'x'\n", "expected a text or a list of texts", "source"),
         ("[sources.a\nfrom = 'x'\n", "no TOML", "source"),
     ],
 )

@@ -54,6 +54,10 @@ class Plan:
         """The plan in parts that are asked one after the other."""
         yield self
 
+    def digest(self) -> bytes:
+        """A hash of all keys, in their order."""
+        return hashlib.sha256("".join(self.keys.values()).encode()).digest()
+
 
 def make_plan(
     groups: Sequence[Group],

@@ -6,6 +6,7 @@ A key is planned where it occurs first. A window is a plan like any other (unwav
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections.abc import Callable, ItemsView, Iterator, Mapping, MutableMapping, Sequence, ValuesView
 from itertools import compress
@@ -65,6 +66,9 @@ class LongPlan(Plan):
 
     def _windows(self) -> Iterator[Sequence[Group]]:
         return (self._all[start : start + WINDOW] for start in range(0, len(self._all), WINDOW))
+
+    def digest(self) -> bytes:
+        return hashlib.sha256(self._keys.tobytes()).digest()
 
     def parts(self) -> Iterator[Plan]:
         return (plan for _, plan in self.with_groups())

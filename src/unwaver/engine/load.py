@@ -22,6 +22,7 @@ from unwaver.config_numbers import check_theta
 from unwaver.config_record import config_from
 from unwaver.engine import folder, stored
 from unwaver.errors import DataError, UsageError
+from unwaver.groups.many import rarely_collected
 from unwaver.result import Result
 from unwaver.state import CutMode
 from unwaver.types import Group, replace
@@ -116,6 +117,7 @@ def score_loaded(
     return found.scored(unreadable, seed)
 
 
+@rarely_collected()
 def load(
     answers: Any,
     *,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from unwaver.engine.asked import Asked, ask, failures
 from unwaver.engine.at_work import at_work
 from unwaver.engine.came_back import recall_dialects, services, with_services
 from unwaver.engine.folder import shown_record
+from unwaver.engine.outcome import Outcome as Outcome
 from unwaver.engine.prepare import Prepared, prepare
 from unwaver.engine.recording import Recording
 from unwaver.engine.road import Evidence, Rated, Tested, rated, scored
@@ -29,19 +31,12 @@ from unwaver.errors import StoreFull
 from unwaver.groups import has_candidates
 from unwaver.groups.many import few, rarely_collected
 from unwaver.result import Result
-from unwaver.types import Group, Model, replace
+from unwaver.types import Model, replace
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
-
-@dataclass(frozen=True)
-class Outcome:
-    """A finished run: its scores, and the table and groups that they were computed from."""
-
-    result: Result
-    frame: pl.DataFrame
-    groups: Sequence[Group]
+MANY = 10_000  # groups: what came of fewer is computed again in a second
 
 
 def go(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Outcome:
@@ -65,7 +60,11 @@ def _go(prepared: Prepared) -> Outcome:
         place = folder.open_folder(config.folder, config)
         with at_work(place):
             folder.open_folder(place, config)  # nobody else can change it from now on
-            return _ask_and_score(prepared, place)
+            if len(prepared.groups) < MANY:
+                return _ask_and_score(prepared, place)
+            from unwaver.engine.finished import once
+
+            return once(prepared, place, partial(_ask_and_score, prepared, place))
 
 
 def _ask_and_score(prepared: Prepared, place: Path) -> Outcome:
@@ -117,7 +116,7 @@ def _score(
             folder.write_scores(place, result.document())
         except StoreFull as full:
             record["spent"]["stopped"] = record["spent"]["stopped"] or full.summary
-    return Outcome(result, table.frame, evidence.groups)
+    return Outcome(result)
 
 
 def _certification(

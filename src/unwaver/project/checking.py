@@ -174,7 +174,7 @@ def _score_log(project: Project, source: Source) -> Outcome:
     settings = dict(source.settings)
     unreadable = settings.pop("unreadable", None)
     loaded = load(path, **settings)
-    return Outcome(loaded.scored(unreadable), loaded.frame, loaded.groups)
+    return Outcome(loaded.scored(unreadable))
 
 
 # --- what came of it ----------------------------------------------------------------------------------------

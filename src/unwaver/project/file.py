@@ -24,16 +24,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from unwaver.bars import fraction
 from unwaver.errors import DataError, UsageError, near
 from unwaver.files import read_toml
 from unwaver.models_file import FILE, check_no_key, find_file
 from unwaver.project.settings import read_settings
+from unwaver.typed import Filled, typed
 from unwaver.verdicts.placed_bars import PlacedBar, bars_at
 
 RUNS, ALPHA = "runs", 0.05
-TABLES = ("run", "models", "sources", "bars")
-TOP = (*TABLES, "runs", "alpha")
 _EXAMPLE = 'a source is [sources.NAME] with from = "questions.csv" below it'
 
 
@@ -79,46 +80,51 @@ def open_project() -> Project:
 
 def read_project(path: Path) -> Project:
     given = read_toml(path, "file", _EXAMPLE)
-    for name in given:
-        if name not in TOP:
-            raise DataError(f'"{name}" is not known', file=path, hint=near(name, TOP))
     for name in ("run", "sources"):
-        check_no_key(path, f"[{name}]", _table(given, name, path))
-    shared = read_settings(_table(given, "run", path), "[run]", path)
-    sources = tuple(_sources(_table(given, "sources", path), shared, path))
+        if isinstance(given.get(name), dict):  # before a value of it is shown
+            check_no_key(path, f"[{name}]", given[name])
+    typed(ProjectRecord, given, path, _EXAMPLE)
+    shared = read_settings(given.get("run", {}), "[run]", path)
+    sources = tuple(_sources(given.get("sources", {}), shared, path))
     if not sources:
         raise DataError("it has no source", file=path, hint=_EXAMPLE)
     alpha = fraction(given.get("alpha", ALPHA), f"{path}: alpha")
     if not 0 < alpha < 0.5:
         what = f"alpha is {alpha:g}, expected a share between 0 and 0.5"
         raise DataError(what, file=path, hint="leave it out for 0.05")
-    runs = given.get("runs", RUNS)
-    if not isinstance(runs, str) or not runs:
-        raise DataError(f"runs = {runs!r:.60}, expected a folder", file=path, hint='runs = "runs"')
     bars = tuple(_bars(given.get("bars", {}), sources, path))
-    return Project(path, sources, bars, alpha, Path(runs))
+    return Project(path, sources, bars, alpha, Path(given.get("runs", RUNS)))
 
 
-def _table(given: Mapping[str, Any], name: str, path: Path) -> Mapping[str, Any]:
-    table = given.get(name, {})
-    if not isinstance(table, dict):
-        raise DataError(f"{name} = {table!r:.60}, expected a table", file=path, hint=f"write [{name}]")
-    return table
+class SourceRecord(msgspec.Struct, rename={"origin": "from"}):
+    """[sources.NAME]; other keys are settings, read by read_settings."""
+
+    origin: Filled | None = None
+    log: Filled | None = None
+
+
+class ProjectRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """unwaver.toml as a whole. [models] is read by unwaver.models_file where a model is named."""
+
+    run: dict[str, Any] = {}
+    sources: dict[str, SourceRecord] = {}
+    models: dict[str, Any] = {}
+    alpha: float | str = ALPHA
+    runs: Filled = RUNS
+    bars: list[str] | dict[str, str | list[str]] = {}
 
 
 def _sources(given: Mapping[str, Any], shared: Mapping[str, Any], path: Path) -> Iterator[Source]:
     for name, table in given.items():
         where = f"[sources.{name}]"
-        if not isinstance(table, dict) or not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
-            raise DataError(f"{where} is not a source", file=path, hint=_EXAMPLE)
+        if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
+            raise DataError(f"{where} is not the name of a source", file=path, hint=_EXAMPLE)
         settings = dict(table)
         origin, log = settings.pop("from", None), settings.pop("log", None)
         if (origin is None) == (log is None):
             both = "both from and log" if origin is not None else "neither from nor log"
             hint = 'from = "questions.csv" (a file or suite), or log = "results.json" (answers of another tool)'
             raise DataError(f"{where} has {both}, expected one of them", file=path, hint=hint)
-        if not isinstance(origin or log, str) or not (origin or log):
-            raise DataError(f"{where}: expected a path or the name of a suite", file=path, hint=_EXAMPLE)
         if log is not None:
             yield Source(name, log, _log_settings(settings, where, path), is_log=True)
             continue

@@ -31,7 +31,7 @@ def _page(checked: Checked, place: Path, track: Track, without_texts: bool) -> P
     is_new = page.exists() and scores.exists() and page.stat().st_mtime >= scores.stat().st_mtime
     if is_new and is_without_texts(page) == without_texts:
         return page
-    outcome = Outcome(checked.result, checked.frame, checked.groups)
+    outcome = Outcome(checked.result)
     write_page_of_run(place, outcome, track, without_texts)
     page.touch()  # the same page is not written again, and would stay older than the scores
     return page

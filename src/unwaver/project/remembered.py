@@ -8,18 +8,16 @@ must be known in full: for a suite from a data folder, a model of the hub or cod
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import re
-import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from unwaver.console import Console
+from unwaver.engine.unchanged import code_state, hash_of, is_closed
 
 if TYPE_CHECKING:
     from unwaver.config import Config
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 FILE, VERSION, RUNS = "check.json", 1, "runs"
 _LOADED = re.compile(r"(?:^|=)(?:hf|embedding|bertscore|regression)/([^,@]+)")  # models by folder or hub id
-_VARIABLES = ("OPENAI_BASE_URL", "UNWAVER_DATA", "UNWAVER_MODELS", "UNWAVER_WORDNET", "UNWAVER_CACHE")
 _WRITTEN = ("run.json", "scores.json", "report.html")  # by every check
 _OF_A_RUN = ("groups.jsonl", "answers.sqlite", "answers.sqlite-wal", "audit.jsonl", "seen.json", *_WRITTEN)
 State = Mapping[str, str | None]  # a hash by file; None: it is not there
@@ -50,7 +47,7 @@ def recall(file: Path) -> Told | None:
         files = found["files"]
         if found["version"] != VERSION or found["code"] != code_state():
             return None
-        if any(_hash(file.parent / name) != known for name, known in files.items()):
+        if any(hash_of(file.parent / name) != known for name, known in files.items()):
             return None
         return Told([(word, text) for word, text in found["lines"]], found["remarks"], int(found["exit"]))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):  # not there, or damaged: it is made again
@@ -94,10 +91,10 @@ def state_of(project: Project) -> State | None:
         found = [_files_of(project, source) for source in project.sources]
     except UnwaverError:  # the check says what is wrong
         return None
-    if None in found or not _is_closed():
+    if None in found or not is_closed():
         return None
     files = {project.path, project.folder / LOCK, *(path for of in found for path in of or ())}
-    return {str(path): _hash(path) for path in sorted(files)}
+    return {str(path): hash_of(path) for path in sorted(files)}
 
 
 def same_inputs(one: State, other: State) -> bool:
@@ -135,57 +132,3 @@ def _model_folders(config: Config) -> list[Path]:
 
     texts = [resolved(text, option) for option, named in named_models(config).items() for text in named if text]
     return [Path(found[1]).expanduser() for text in texts for found in _LOADED.finditer(text)]
-
-
-def _is_closed() -> bool:
-    """Whether the code is all unwaver's or installed."""
-    return not any(_strangers())
-
-
-def _strangers() -> Iterator[str]:
-    """Modules that are neither unwaver's nor installed: a plug-in in the making, a function of one's own."""
-    known = (str(_HOME), str(_HOME.resolve()), str(Path(os.__file__).parent), *_package_folders())
-    for name, module in list(sys.modules.items()):
-        place = getattr(module, "__file__", None)
-        if name.startswith("__") or not isinstance(place, str) or not Path(place).is_absolute():
-            continue  # the command itself; torch.ops says it is in "_ops.py"
-        if not place.startswith(known):
-            yield name
-
-
-_HOME = Path(__file__).parent.parent
-
-
-def code_state() -> str:
-    """A hash that changes with unwaver, Python, the installed packages and the variables of unwaver."""
-    files = sorted(path for path in _HOME.rglob("*.*") if path.parent.name != "__pycache__")
-    installed = [p for place in _package_folders() for p in Path(place).iterdir() if p.suffix in _INSTALLED]
-    stats = [(str(path), path.stat()) for path in [*files, *sorted(installed)]]
-    found = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
-    variables = [os.environ.get(name) for name in _VARIABLES]
-    return _digest(json.dumps([sys.version, variables, found]).encode(errors="backslashreplace"))
-
-
-_INSTALLED = (".dist-info", ".pth", ".egg-link")
-
-
-def _package_folders() -> list[str]:
-    return [
-        place for place in sys.path if place.endswith(("site-packages", "dist-packages")) and Path(place).is_dir()
-    ]
-
-
-def _hash(path: Path) -> str | None:
-    """Of a folder, which may hold gigabytes, names, sizes and times."""
-    if path.is_dir():
-        stats = [(str(each.relative_to(path)), each.stat()) for each in sorted(path.rglob("*"))]
-        return _digest(json.dumps([(name, s.st_size, s.st_mtime_ns) for name, s in stats]).encode())
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
-    except FileNotFoundError:
-        return None
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data).hexdigest()[:32]
