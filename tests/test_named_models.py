@@ -278,9 +278,9 @@ def test_keys_are_refused_and_not_shown(toml: Path, text: str, says: str) -> Non
     ("text", "says"),
     {
         "[models.m": "no TOML",
-        "models = 3": '"models": found 3, expected an object',
-        "[models.m]": '"models.m": found {}, expected an object with "model"',
-        "[models]\nm = 3": '"models.m": found 3, expected an object',
+        "models = 3": '"models": found 3, expected a table',
+        "[models.m]": '"models.m": found {}, expected a table with "model"',
+        "[models]\nm = 3": '"models.m": found 3, expected a table',
         "[models.m]\nmodel = 3": '"models.m.model": found 3, expected a text',
         '[models.m]\nmodel = "@m"': "names another name",
         '[models.m]\nmodel = "openai/m"\nstop = ["a"]': '"models.m.stop": found ["a"], expected a text',

@@ -68,7 +68,9 @@ def typed(
         return msgspec.convert(value, kind)
     wrong = wrong.below(at) if at else wrong
     message = f'"{_one_line(wrong.at)}": ' if wrong.at else ""
-    message += f"found {shown(wrong.found)}, expected {wrong.expected}"
+    is_toml = not isinstance(file, Where) and str(file).endswith(".toml")
+    expected = wrong.expected.replace("an object", "a table") if is_toml else wrong.expected
+    message += f"found {shown(wrong.found)}, expected {expected}"
     what_to_do = hint if isinstance(hint, str) else hint(wrong)
     if wrong.strange and isinstance(hint, str):
         what_to_do = near(wrong.strange, wrong.known)

@@ -95,7 +95,7 @@ def test_what_could_be_a_hub_id(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
 def test_bars_under_a_misspelt_name(call: Call, tmp_path: Path) -> None:
     call("run", "sample/snli/semantic", "--model", "fake/random", "--limit", "1", "--out", "r", "--no-report")
     Path("bars.toml").write_text('bras = ["tau<=0.1"]\n')
-    with pytest.raises(UnwaverError, match='"bras" is outside of a table') as e:
+    with pytest.raises(UnwaverError, match=r'"bras": found .*expected a table') as e:
         call("gate", "r", "--bars", "bars.toml")
     assert "did you mean bars?" in str(e.value.hint)
 

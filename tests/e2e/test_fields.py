@@ -217,7 +217,7 @@ def test_a_schema_for_the_run_is_sent_and_checked(tmp_path: Path, unwaver: Any) 
     assert wrong.returncode == 2
     assert "nowhere.json" in wrong.stderr
     odd = unwaver("run", path, "--model", "fake/constant", "--tools", schema)
-    assert "expected a list of tools" in odd.stderr
+    assert "expected a list" in odd.stderr
     noted = unwaver("run", path, "--model", "fake/constant", "--response-format", schema, "--out", "n")
     assert "takes no response format" in noted.stderr + noted.stdout
 

@@ -67,12 +67,12 @@ def test_bars_may_be_one_list(tmp_path: Path) -> None:
     ("text", "message", "hint"),
     [
         ("", "it has no source", "from ="),
-        ("[source.a]\nfrom = 'x'\n", 'an object without "source"', "sources"),
+        ("[source.a]\nfrom = 'x'\n", 'a table without "source"', "sources"),
         ("[sources.a]\nform = 'x'\n", "neither from nor log", "from ="),
         ("[sources.a]\nfrom = 'x'\nlog = 'y'\n", "both from and log", "from ="),
         ("[sources.a]\nfrom = ''\n", "expected a text that is not empty", "from ="),
-        ("sources = 3\n", '"sources": found 3, expected an object', r"\[sources"),
-        ("[sources]\na = 3\n", "found 3, expected an object", "from ="),
+        ("sources = 3\n", '"sources": found 3, expected a table', r"\[sources"),
+        ("[sources]\na = 3\n", "found 3, expected a table", "from ="),
         ("[sources.a]\nfrom = 'x'\nmodle = 'y'\n", '"modle" is not known', "model"),
         (
             "[sources.a]\nfrom = 'x'\nk = 'three'\n",

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from unwaver.cli.main import cli
+from unwaver.engine import unchanged
 from unwaver.errors import UnwaverError
 from unwaver.project import checking, remembered
 from unwaver.project.file import open_project
@@ -50,8 +51,8 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     Path("unwaver.toml").write_text(TOML)
     Path("prompt.txt").write_text("Answer: {question}")
     Path("q.csv").write_text("question\n" + "".join(f"What is number {n}?\n" for n in range(8)))
-    monkeypatch.setattr(remembered, "_is_closed", lambda: True)  # pytest has loaded all kinds of modules
-    monkeypatch.setattr(remembered, "_package_folders", list)  # somebody may install a package meanwhile
+    monkeypatch.setattr(remembered, "is_closed", lambda: True)  # pytest has loaded all kinds of modules
+    monkeypatch.setattr(unchanged, "_package_folders", list)  # somebody may install a package meanwhile
     found, real = Checks(capsys), checking.check_project
 
     def counted(*arguments: Any, **options: Any) -> Any:
@@ -146,7 +147,7 @@ def test_other_code_computes_again(check: Checks, monkeypatch: pytest.MonkeyPatc
     package = tmp_path / "package"
     package.mkdir()
     (package / "a.py").write_text("1")
-    monkeypatch.setattr(remembered, "_HOME", package)
+    monkeypatch.setattr(unchanged, "_HOME", package)
     check("--accept")
     check.computed = 0
     check()

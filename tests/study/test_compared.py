@@ -206,7 +206,7 @@ def test_seeds_by_setting_and_task(tmp_path: Path) -> None:
         (('["single", "multi"]', '["single", "single"]'), "single is compared with itself", ""),
         (
             ('["single", "multi"]', '{ setings = ["single", "multi"] }'),
-            'expected an object without "setings"',
+            'expected a table without "setings"',
             "settings",
         ),
         (('["single", "multi"]', '["single"]'), "expected a list of 2 texts", ""),

@@ -32,7 +32,7 @@ OTHER = '{ suite = "sensitivity/snli", writer = "bank/bank.jsonl" }'
     ("entry", "says"),
     [
         ('{ suite = "sensitivity/snli", split = "test" }', "suite and split cannot be combined"),
-        ('{ suite = "sensitivity/snli", writter = "rules" }', 'expected an object without "writter"'),
+        ('{ suite = "sensitivity/snli", writter = "rules" }', 'expected a table without "writter"'),
         ('{ suite = "sensitivity/snli", k = 0 }', 'k": found 0'),
         ('{ suite = "sensitivity/snli", writer = 3 }', 'writer": found 3'),
         ('{ suite = "sensitivity/snli", domain = "snli=near" }', "expected snli=in or snli=out"),

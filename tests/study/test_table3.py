@@ -133,7 +133,7 @@ def test_victims_are_trained_first(tmp_path: Path) -> None:
         ('adversarial = "bae"', 'adversarial = "bae"\nfooling_only = "yes"', "expected true or false"),
         ('adversarial = "bae"', 'adversarial = "bae"\npos = "kept"', "found 'kept'"),
         ('adversarial = "bae"', 'adversarial = "bae"\ncandidates = 0', "expected a whole number"),
-        ('attack = ["sentence2"]', 'attack = "sentence2"', "expected a list of texts or an object"),
+        ('attack = ["sentence2"]', 'attack = "sentence2"', "expected a list of texts or a table"),
         ('attack = ["sentence2"]', 'attack = { rte = ["sentence2"] }', "rte is not a task of this study"),
     ],
 )

@@ -31,9 +31,9 @@ def test_bars_of_a_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("max = {tau = 0.1", "no TOML"),
-        ("tau = 0.1", '"tau": found 0.1, expected an object'),
-        ('["*"]\nmaks = {tau = 0.1}', 'expected an object without "maks"'),
-        ('["*"]\nmax = 0.1', 'max": found 0.1, expected an object'),
+        ("tau = 0.1", '"tau": found 0.1, expected a table'),
+        ('["*"]\nmaks = {tau = 0.1}', 'expected a table without "maks"'),
+        ('["*"]\nmax = 0.1', 'max": found 0.1, expected a table'),
         ('["*"]\nmax = {tau = "low"}', "is not a number"),
         ('["*"]\nmax = {"tau<" = 0.1}', "cannot be the name of a metric"),
         ('["*"]\nmax = {"" = 0.1}', "names no metric"),
@@ -47,8 +47,8 @@ def test_bars_of_a_file(tmp_path: Path) -> None:
         ('["*"]\nbars = {tau = 0.1}', "expected a list of texts"),
         ("bars = []", "no bars"),
         ("alpha = true", '"alpha": found true'),
-        ('["*"]\nmax_drop = [1]', "expected a number, a text or an object"),
-        ('["*"]\nbar = ["tau<=0.1"]', 'expected an object without "bar"'),
+        ('["*"]\nmax_drop = [1]', "expected a number, a text or a table"),
+        ('["*"]\nbar = ["tau<=0.1"]', 'expected a table without "bar"'),
     ],
 )
 def test_bad_files_are_told(tmp_path: Path, text: str, message: str) -> None:
