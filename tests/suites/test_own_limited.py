@@ -16,7 +16,7 @@ from unwaver.errors import DataError
 from unwaver.groups.from_lines import GroupLines
 from unwaver.suites import built, own
 from unwaver.suites.select import Selection, select
-from unwaver.types import Group
+from unwaver.types import Group, replace
 
 texts = st.sampled_from(["a", "b", "c", "d", "Is it late?"])
 
@@ -178,3 +178,28 @@ def test_one_builder_stops_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path.write_text("question\n" + "".join(f"Is number {n} late?\n" for n in range(40)))
     assert len(chosen(path, 6, variants=("surface_case",), task="question").groups) == 6
     assert len(asked) == 6
+    asked.clear()
+    assert len(chosen(path, 6, variants=("auto",), task="question").groups) == 12
+    assert len(asked) == 12
+
+
+def test_builders_of_one_kind_name_their_groups_as_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second builder's "7" is "7.2" if the first has made a "7" too, be it beyond the limit."""
+    make = built.builder
+
+    def of_one_kind(name: str, options: Any) -> Any:
+        build = make("surface_case", options)
+
+        def each(source: Any) -> Any:
+            items = source.items if name == "surface_case" else source.items[20:]
+            return build(replace(source, items=items))
+
+        return each
+
+    monkeypatch.setattr(built, "builder", of_one_kind)
+    path = tmp_path / "mine.csv"
+    path.write_text("question\n" + "".join(f"Is number {n} late?\n" for n in range(40)))
+    options = {"variants": ("surface_case", "surface_space"), "task": "question"}
+    whole, some = chosen(path, None, **options), chosen(path, 6, **options)
+    assert list(some.groups) == first_of(whole.groups, 6)
+    assert any(group.id.endswith(".2") for group in some.groups)

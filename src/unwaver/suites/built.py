@@ -17,15 +17,15 @@ from unwaver.suites import check_case, questions
 from unwaver.suites.from_table import read_source
 from unwaver.tasks import Task, known, open_task
 from unwaver.text.refused import Refused
-from unwaver.types import Group, Item, Suite
+from unwaver.types import Group, Item, Suite, replace
+from unwaver.variants.auto import USUAL
 from unwaver.variants.paraphrase import is_model, shown_writer
 from unwaver.variants.source import Build, Source, renamed
 
 PARAPHRASED = ("semantic", "fooling")  # the kinds that a writer makes
 AUTO = "auto"
 WRITTEN = ("paraphrase", AUTO)  # the variants that may need a writer
-# builders that need more than one item at a time, or make several kinds
-_TOGETHER = (AUTO, "additive", "transitive")
+_TOGETHER = ("additive", "transitive")  # builders that need more than one item at a time
 
 
 @dataclass
@@ -66,8 +66,8 @@ def suite(
     **options: Any,
 ) -> Suite:
     """`labels` are for questions, which have none of their own; `message` is what changes in a conversation.
-    With `first_groups`, a single builder stops when it has made that many. `options` go to the builders that take
-    them: writer, judges, k, encoder, lang, antonyms, seed …"""
+    With `first_groups`, a builder stops when it has made that many. `options` go to the builders that take them:
+    writer, judges, k, encoder, lang, antonyms, seed …"""
     if task is None and not labels:
         hint = "add --task question, or the task of your items: " + ", ".join(known())
         raise UsageError("--variants needs the task of the items", hint=hint)
@@ -77,9 +77,9 @@ def suite(
     else:
         assert task is not None
         source = read_source(path, open_task(task), columns=columns, quoting=quoting, say=say)
-    names = names_of(variants)
-    alone = len(names) == 1 and names[0] not in _TOGETHER and registry.is_built_in("variants", names[0])
-    made = [_tried(name, options, source, variants, first_groups if alone else None) for name in names]
+    made = [_tried(name, options, source, variants, first_groups) for name in names_of(variants)]
+    if first_groups is not None and _share_a_kind(made):  # then their groups are named after one another
+        made = [_tried(name, options, source, variants) for name in names_of(variants)]
     chosen = source.task
     return _suite(source, made, {} if chosen.name in known() else {chosen.name: chosen}, options, told)
 
@@ -112,14 +112,35 @@ def _tried(
     """What one builder makes. Of a family (surface), one that does not fit the task leaves the others alone; one
     that was named itself is an error."""
     try:
-        return _made(name, builder(name, options), source, most)
+        return _first(name, builder(name, options), source, most)
     except UsageError as e:
         if name in named:
             raise
         return Made(name, refused=[Refused(e.message)] * len(source.items))
 
 
-def _made(name: str, build: Build, source: Source, most: int | None) -> Made:
+def _share_a_kind(made: Sequence[Made]) -> bool:
+    kinds = [kind for each in made for kind in {group.kind for group in each.groups}]
+    return len(set(kinds)) < len(kinds)
+
+
+def _first(name: str, build: Build, source: Source, most: int | None) -> Made:
+    """What a builder makes, or the first groups of each kind of it."""
+    if most is None or name in _TOGETHER or not registry.is_built_in("variants", name):
+        return _made(name, build, source)
+    if name != AUTO:
+        return _made(name, build, source, most)
+    # of each item it makes the changes that it can: so many items are looked at that the usual ones are enough
+    count = most
+    while True:
+        made = _made(name, build, replace(source, items=source.items[:count]))
+        kinds = Counter(group.kind for group in made.groups)
+        if count >= len(source.items) or all(kinds[kind] >= most for kind in USUAL):
+            return made
+        count *= 4
+
+
+def _made(name: str, build: Build, source: Source, most: int | None = None) -> Made:
     made = Made(name)
     for each in build(source):
         if isinstance(each, Refused):

@@ -18,6 +18,7 @@ from unwaver.variants.source import Build, Source
 from unwaver.variants.surface import surface_case, surface_punctuation, surface_space, surface_typo
 
 PARAPHRASES, CHANGES, REPEATS = 3, 2, 2
+USUAL = ("surface_typo", "surface_punctuation")  # what can be done with almost every item
 # tried for each item in this order, until it has as many as it needs
 _IN_ORDER: Mapping[str, Callable[[int, str], Build]] = {
     "surface_typo": lambda seed, lang: surface_typo(seed=seed, lang=lang),
