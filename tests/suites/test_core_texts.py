@@ -223,7 +223,7 @@ open.en = ["who sang?", "which person sang?", "name who sang.", "___ sang.", "te
     ('cluster = "story"\n', "", "cluster: there is no column 'story'"),
     ("", 'flipped = "edited"\n', "flipped without flipped_answer"),
     ("", 'reworded = "edited"\n', "row 'one': edited is not a list of texts"),
-    ("", "joined = true\n", "who.joined: found True, expected a table of keys"),
+    ("", "joined = true\n", 'joined": found true, expected a table'),
 ])  # fmt: skip
 def test_a_wrong_key_of_a_text_is_refused_with_the_place(
     tmp_path: Path, table: str, question: str, said: str

@@ -22,7 +22,7 @@ from unwaver.asking.budget import Spent
 from unwaver.engine import folder, stored
 from unwaver.engine.outcome import Outcome
 from unwaver.engine.unchanged import code_state, is_closed
-from unwaver.errors import StoreFull, UnwaverError
+from unwaver.errors import UnwaverError
 from unwaver.result import Result
 from unwaver.secrets import masked_settings
 from unwaver.types import replace
@@ -110,7 +110,7 @@ def _record(place: Path, made_of: str) -> Mapping[str, Any]:
 def _store(place: Path, made_of: str) -> None:
     try:
         folder.write_whole(place / FILE, json.dumps(_record(place, made_of), indent=1) + "\n")
-    except (StoreFull, UnwaverError):
+    except UnwaverError:  # the disk is full, or the folder is read-only
         return  # the run itself is whole
 
 

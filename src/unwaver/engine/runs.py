@@ -39,13 +39,10 @@ if TYPE_CHECKING:
 MANY = 10_000  # groups: what came of fewer is computed again in a second
 
 
+@rarely_collected()
 def go(config: Config, console: Console | None = None, models: Sequence[str | Model] = ()) -> Outcome:
     """All three steps: `prepare` plans the requests, `ask` sends them, `rated` and `scored` score the answers."""
-    with rarely_collected():
-        return _go(prepare(config, console, models))
-
-
-def _go(prepared: Prepared) -> Outcome:
+    prepared = prepare(config, console, models)
     config = prepared.config
     with closing(prepared):
         if "auto" in config.variants or any(group.repeats for group in few(prepared.groups)):  # unwaver made them
