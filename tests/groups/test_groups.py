@@ -73,7 +73,7 @@ BAD = {
     "no items": ({"id": "x"}, 'found {"id": "x"}, expected an object with "items"', '"items": [{"text"'),
     "one item": ({"items": [{"text": "a"}]}, '"items": found a list of 1, expected one of two', "variant"),
     "item no object": ({"items": ["a", "b"]}, '"items.0": found "a", expected an object', '{"text": "the'),
-    "no text": ({"items": [{"id": "a"}, {}]}, '"fields": found null, expected texts by name', '"text"'),
+    "no text": ({"items": [{"id": "a"}, {}]}, '"items.0.fields": found null, expected texts by name', '"text"'),
     "field no text": ({"items": [{"fields": {"a": 1}}, {}]}, '"items.0.fields.a": found 1, expected a text', '"text"'),
     "unknown kind": ({"kind": "semantik", "items": PAIR}, 'kind "semantik" is not known, so "expect" is needed', "semantic"),
     "unknown expect": ({"expect": "equal", "items": PAIR}, '"expect": found "equal", expected one of bucket', "known"),

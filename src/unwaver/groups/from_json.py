@@ -126,7 +126,7 @@ def group_of(record: GroupRecord, where: Where, suite: str, task: str, kind: str
         raise where.error(f'"items": found a list of {count}, expected one of two or more', _ITEMS)
     id = f"{suite}/{task}/{kind}/{where.line}" if record.id is UNSET else record.id
     roles = default_roles(expect, count)
-    items = tuple([item_of(each, where, f"{id}/{n}", task, roles[n], same) for n, each in enumerate(record.items)])
+    items = tuple([item_of(each, where, id, n, task, roles[n], same) for n, each in enumerate(record.items)])
     if [item for item in items if item.role == "test"] and (count > 1 or expect != "bucket"):
         hint = 'write each item of a test set as a group of its own, with "expect": "bucket"'
         raise where.error('"role": found test in a group of several items, or in one that is not a bucket', hint)
@@ -156,21 +156,22 @@ def default_roles(expect: Expect, count: int) -> tuple[Role, ...]:
     return (first, *[rest] * (count - 1))
 
 
-def item_of(record: ItemRecord, where: Where, id: str, task: str, role: Role, same: Same) -> Item:
+def item_of(record: ItemRecord, where: Where, group: str, n: int, task: str, role: Role, same: Same) -> Item:
+    """The item at place n of a group."""
     fields, own = record.fields, record.task
     messages: tuple[Message, ...] = ()
     if record.messages is not UNSET:
         if fields is not None or record.text is not UNSET:
             hint = "put the text into a message, or leave the messages out"
-            raise where.error('an item has "messages" and also "fields" or "text"', hint)
+            raise where.error(f'"items.{n}" has "messages" and also "fields" or "text"', hint)
         messages = messages_of(record.messages, where)
         fields = fields_of(messages)
     elif fields is None and record.text is not UNSET:
         fields = {"text": record.text}
     if not fields:
-        raise where.error(f'"fields": found {shown(fields)}, expected texts by name', _FIELDS)
+        raise where.error(f'"items.{n}.fields": found {shown(fields)}, expected texts by name', _FIELDS)
     return Item(
-        id if record.id is UNSET else record.id,
+        f"{group}/{n}" if record.id is UNSET else record.id,
         task if own is UNSET else same(own, own),
         role if record.role is UNSET else record.role,
         fields,

@@ -13,7 +13,7 @@ import re
 from array import array
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,16 +53,16 @@ def suite(
 ) -> Suite:
     """`task` and `kind` are for rows that name none. `columns` says which column is the original, variant, gold,
     variant_gold, kind, task, id, choices or tag, where the names do not tell: {"original": "q", "variant": "q2"}.
-    `labels` are the answers to choose from. With `first_groups`, only
-    that many groups of each task and kind are built."""
+    `labels` are the answers to choose from. With `first_groups`, only as many groups of each task and kind are
+    built."""
     tasks, named = _known_tasks(task)
     found: _Found | None = None
     if holds_groups(path):
-        lines = GroupLines(path, suite=stem(path), task=named or "own", kind=kind or "semantic")
+        lines = partial(GroupLines, path, suite=stem(path), task=named or "own", kind=kind or "semantic")
         chosen = tasks.get(named) if named else None
         if first_groups is not None:
-            found = _first_lines(lines, tasks, chosen, named, first_groups)
-        found = found or _all_lines(lines, tasks, chosen, named)
+            found = _first_lines(lines(), tasks, chosen, named, first_groups)
+        found = found or _all_lines(lines(), tasks, chosen, named)
     else:
         rows = read_table(path, quoting=quoting, say=say)
         options = Options(stem(path), named, kind, columns or {}, tuple(labels or ()), tasks)

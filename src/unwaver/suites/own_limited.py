@@ -98,7 +98,7 @@ class Glance:
         choices = tuple(sorted(item.choices)) if lettered else item.choices
         form = task, names, lettered, choices
         if form not in self.forms and sum(each[:3] == form[:3] for each in self.forms) < 2:
-            made = item_of(item, where, "", task, "original", lambda value, _: value)
+            made = item_of(item, where, "", 0, task, "original", lambda value, _: value)
             self.forms[form] = made, where
 
 
