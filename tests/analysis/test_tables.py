@@ -74,6 +74,10 @@ def test_a_column_must_hold_one_value_a_group() -> None:
         by_column(frame.with_columns(level=pl.Series(["x", "y"])), "level")
     with pytest.raises(UsageError, match="no column 'levl'"):
         by_column(frame, "levl")
+    with pytest.raises(DataError, match="expected text"):
+        by_column(frame.with_columns(level=pl.Series([b"x", b"\xff"])), "level")
+    with pytest.raises(DataError, match="lists of other things"):
+        by_column(frame.with_columns(level=pl.Series([[b"x"], [b"\xff"]])), "level")
 
 
 def test_split_by_a_partial_input_model() -> None:

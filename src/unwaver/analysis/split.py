@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from unwaver.answers.columns import texts
 from unwaver.answers.schema import SCHEMA
 from unwaver.answers.weights import weighted
 from unwaver.errors import DataError, UsageError, near
@@ -22,10 +23,14 @@ def by_column(frame: pl.DataFrame, column: str) -> dict[str, str]:
     if column not in frame.columns:
         raise UsageError(f"the table has no column {column!r}", hint=near(column, frame.columns))
     rows = frame.filter(pl.col("role") != "test")
-    value = pl.col(column)
-    if isinstance(frame.schema[column], pl.List):
-        value = value.cast(pl.List(pl.String)).list.join(" or ")
-    values = rows.select(group="group", value=value.cast(pl.String)).drop_nulls().unique(maintain_order=True)
+    value = rows[column]
+    if isinstance(value.dtype, pl.List):
+        try:
+            value = value.cast(pl.List(pl.String)).list.join(" or ")
+        except pl.exceptions.PolarsError:  # bytes that are not text, or lists of lists
+            hint = "give the column as text"
+            raise DataError(f'column "{column}": found lists of other things than texts', hint=hint) from None
+    values = pl.DataFrame({"group": rows["group"], "value": texts(value)}).drop_nulls().unique(maintain_order=True)
     if values["group"].n_unique() < values.height:
         group = values.filter(pl.col("group").is_duplicated())["group"][0]
         raise DataError(

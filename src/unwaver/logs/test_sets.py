@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from unwaver.answers.columns import Origin, texts
 from unwaver.answers.given import complete, read_cells
 from unwaver.answers.schema import BLOCK, SCHEMA
 from unwaver.answers.weights import TEST, weighted
@@ -166,12 +167,14 @@ def _table(path: Path) -> pl.DataFrame:
     """label, gold and probs of a table; the rest, where it is there."""
     cells = read_cells(path, required=("label", "gold"))
     if "role" in cells.columns:
-        cells = cells.filter(pl.col("role").is_null() | (pl.col("role").cast(pl.String) == TEST))
+        role = texts(cells["role"], Origin(str(path)))
+        cells = cells.filter(role.is_null() | (role == TEST))
     if cells.is_empty():
         hint = "rows with label, gold and probs, and the role test if there is a column role"
         raise DataError("there is no row of a test set", file=path, hint=hint)
     names = [name for name in ("model", "task", "replicate") if name in cells.columns]
-    ids = next((cells[n].cast(pl.String) for n in ("item", "group", "id") if n in cells.columns), None)
+    named = next((cells[n] for n in ("item", "group", "id") if n in cells.columns), None)
+    ids = None if named is None else texts(named, Origin(str(path)))
     numbers = pl.Series([f"test/{n}" for n in range(cells.height)])
     rows = complete(
         cells.select("label", "gold", *(["probs"] if "probs" in cells.columns else []), *names).with_columns(
