@@ -178,6 +178,18 @@ def test_damaged_and_foreign_files(tmp_path: Path) -> None:
         Store(tmp_path / "newer.sqlite")
 
 
+def test_a_schema_with_damaged_names_is_reported(tmp_path: Path) -> None:
+    """SQLite quotes the name in its message, which is then not text."""
+    path = tmp_path / "a.sqlite"
+    Store(path).close()
+    data = path.read_bytes()
+    assert b"tablefailuresfailures" in data
+    named = data.replace(b"tablefailuresfailures", b"tablef\x87iluresfailures")
+    path.write_bytes(named.replace(b"CREATE TABLE failures", b"CREATE TABXE failures"))
+    with pytest.raises(StoreError, match="damaged"):
+        Store(path).answered(["k"])
+
+
 def test_many_processes_make_one_store_at_once(tmp_path: Path) -> None:
     """Switching a new file to WAL mode does not wait by itself."""
     code = (

@@ -237,7 +237,7 @@ class Store:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as e:
+        except (sqlite3.Error, UnicodeDecodeError) as e:  # what SQLite says may quote a damaged name
             self._explain(e)
 
     def _explain(self, error: Exception) -> NoReturn:

@@ -7,10 +7,13 @@ trust_remote_code=true, which only `hf` and `regression` offer. Weights in pickl
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from unwaver.errors import ModelError
+
+MOST_LAYERS = 10_000  # far more than any model has
 
 
 def pretrained(kind: str, path: str | Path, *, trust_remote_code: bool | None = None, **options: Any) -> Any:
@@ -21,6 +24,8 @@ def pretrained(kind: str, path: str | Path, *, trust_remote_code: bool | None = 
     """
     import transformers
 
+    if "Model" in kind:
+        _check_layers(Path(path) / "config.json")
     try:
         return getattr(transformers, kind).from_pretrained(
             path, trust_remote_code=trust_remote_code is True, **options
@@ -33,6 +38,22 @@ def pretrained(kind: str, path: str | Path, *, trust_remote_code: bool | None = 
         if isinstance(e, ValueError) or (isinstance(e, RuntimeError) and "memory" in str(e).lower()):
             raise
         raise ValueError(str(e).strip() or type(e).__name__) from e
+
+
+def _check_layers(config: Path) -> None:
+    """Layers are made one by one, before weights are looked for: a damaged number takes all time and memory."""
+    try:
+        found = json.loads(config.read_bytes())
+    except (OSError, ValueError, RecursionError):  # of the hub, or damaged: transformers says what is wrong
+        return
+    left: list[Any] = [found]
+    while left:
+        part = left.pop()
+        for name, value in part.items() if isinstance(part, dict) else ():
+            if isinstance(value, dict):  # of a part of the model
+                left.append(value)
+            elif type(value) in (int, float) and value > MOST_LAYERS and "layer" in str(name):
+                raise ValueError(f'config.json: "{name}" is {value}, expected at most {MOST_LAYERS}')
 
 
 def untrained(kind: str, config: Any, **options: Any) -> Any:
