@@ -120,6 +120,8 @@ def truths(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
     """As Boolean: true, false, 1, 0 and these as text in any case."""
     if column.dtype == pl.Boolean:
         return column
+    if column.null_count() == len(column):
+        return column.cast(pl.Boolean)
     known = texts(column, origin).str.strip_chars().str.to_lowercase()
     made = known.replace_strict(TRUTHS, default=None, return_dtype=pl.Boolean)
     return _all_fine(column, made, made.is_not_null() | (known == ""), "1 or 0, true or false", origin)

@@ -191,7 +191,6 @@ class Store:
         self._db.close()
 
     def select(self, query: str, keys: Iterable[str]) -> list[Any]:
-        """The rows with one of the keys; `query` ends with WHERE … IN."""
         keys = sorted(keys)  # neighbours are on one page
         rows: list[Any] = []
         with self._explained():

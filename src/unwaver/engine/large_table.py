@@ -10,8 +10,9 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -86,9 +87,19 @@ def _scores(path: Path, cut: CutMode, unreadable: Unreadable, seed: int, streame
 def _until_known(parts: Any, labels: Labels, unreadable: Unreadable, seed: int, streamed: bool) -> list[Score]:
     while True:
         try:
-            return scores_in_parts(parts(), labels, unreadable=unreadable, seed=seed, streamed=streamed)
+            with closing(_ahead(parts())) as ready:
+                return scores_in_parts(ready, labels, unreadable=unreadable, seed=seed, streamed=streamed)
         except MoreLabels:
             continue
+
+
+def _ahead(parts: Iterator[pl.DataFrame]) -> Generator[pl.DataFrame]:
+    """The same parts: the next one is read while the one before is scored, on another core if there is one."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, parts, None)
+        while (part := coming.result()) is not None:
+            coming = reader.submit(next, parts, None)
+            yield part
 
 
 # --- parts ------------------------------------------------------------------------------------------------------

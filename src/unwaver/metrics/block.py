@@ -96,11 +96,12 @@ class Block(Wordings):
         """How many groups are not scored because an answer is missing, by why: {"failed": 2, "cut": 0 …}."""
         return {name: int(getattr(self, name).sum()) for name in MISSING}
 
-    def per_group(self, values: Floats, rows: Bools) -> Floats:
+    def per_group(self, values: Floats | Bools, rows: Bools) -> Floats:
         """The mean of row values over the chosen rows of each group, NaN if a group has none."""
         rows = rows & ~np.isnan(values)
-        counts = np.bincount(self.group[rows], minlength=self.groups)
-        sums = np.bincount(self.group[rows], weights=values[rows], minlength=self.groups)
+        group = self.group[rows]
+        counts = np.bincount(group, minlength=self.groups)
+        sums = np.bincount(group, weights=values[rows], minlength=self.groups)
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / counts, dtype=np.float64)
 

@@ -68,7 +68,7 @@ def applies(block: Block) -> Bools:
 
 
 def tau(block: Block) -> Floats:
-    return block.per_group(violated(block).astype(float), applies(block))
+    return block.per_group(violated(block), applies(block))
 
 
 def tau_conditioned(block: Block, given: str | None) -> Floats:
@@ -77,13 +77,13 @@ def tau_conditioned(block: Block, given: str | None) -> Floats:
         chosen = block.originals_right
     else:
         chosen = block.first_original == block.labels.index(given)
-    return block.per_group(violated(block).astype(float), applies(block) & chosen[block.trial])
+    return block.per_group(violated(block), applies(block) & chosen[block.trial])
 
 
 def _label_shares(block: Block, rows: Bools) -> Floats:
     """Per group: the share of each label among these rows; unreadable ones are of no label."""
     return np.column_stack(
-        [block.per_group((block.code == code).astype(float), rows) for code in range(len(block.labels))]
+        [block.per_group(block.code == code, rows) for code in range(len(block.labels))]
         or [np.full(block.groups, np.nan)]
     )
 
