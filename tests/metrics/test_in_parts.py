@@ -19,7 +19,7 @@ import unwaver
 from unwaver.cli.main import cli
 from unwaver.engine import large_table
 from unwaver.stats import MOST_UNITS, estimate
-from unwaver.stats.streamed import Sums, bundle_of
+from unwaver.stats.streamed import Sums, bundle_of, part_of
 
 LABELS = ["a", "b", "c", None]
 KINDS = ["semantic", "negational", "transitive", "reverse", "signal"]
@@ -109,11 +109,11 @@ def test_streamed_intervals_are_those_of_the_bootstrap() -> None:
     values = (rng.random(len(clusters)) < rng.beta(2, 5, 3 * MOST_UNITS)[clusters]).astype(float)
     values[rng.random(len(values)) < 0.1] = np.nan
     kept = estimate(values, clusters)
-    sums = Sums(None, 1, keep=False)
+    sums = Sums(None, keep=False)
     for start in range(0, len(values), 1000):
         part = clusters[start : start + 1000]
         names = np.unique(part)
-        sums.add(values[start : start + 1000], part - names[0], bundle_of(names, 0))
+        sums.add(part_of(values[start : start + 1000], part - names[0], len(names)), bundle_of(names, 0))
     found = sums.estimate(share=True)
     assert found.value == pytest.approx(kept.value, rel=1e-12)
     assert found.clusters == kept.clusters
@@ -134,8 +134,8 @@ def test_streamed_intervals_cover(monkeypatch: pytest.MonkeyPatch) -> None:
         rng = np.random.default_rng(run)
         chance = rng.beta(2, 6, clusters)
         values = (rng.random((clusters, size)) < chance[:, None]).astype(float).ravel()
-        sums = Sums(None, 1, keep=False)
-        sums.add(values, np.repeat(np.arange(clusters), size), bundle_of(np.arange(clusters), run))
+        sums = Sums(None, keep=False)
+        sums.add(part_of(values, np.repeat(np.arange(clusters), size), clusters), bundle_of(np.arange(clusters), run))
         found = sums.estimate(share=True, seed=run)
         held += (found.low or 1) <= 2 / 8 <= (found.high or 0)
     error = math.sqrt(0.95 * 0.05 / runs)

@@ -10,9 +10,9 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,7 +23,7 @@ from unwaver.answers.columns import NOWHERE, Origin, parquet_schema, polars_read
 from unwaver.answers.given import complete
 from unwaver.answers.schema import REQUIRED
 from unwaver.errors import DataError, UsageError
-from unwaver.metrics.in_parts import Labels, MoreLabels, NotInParts, check_columns, scores_in_parts
+from unwaver.metrics.in_parts import NotInParts, Read, check_columns, scores_in_parts
 from unwaver.metrics.score import Unreadable
 from unwaver.result import Result
 from unwaver.state import CutMode
@@ -72,7 +72,7 @@ def _scores(path: Path, cut: CutMode, unreadable: Unreadable, seed: int, streame
     check_columns(names)
     has_clusters = "cluster" in names and _some_clusters(path)
     by = "cluster" if has_clusters else "group"
-    labels: Labels = {}
+    gather = partial(scores_in_parts, unreadable=unreadable, seed=seed, streamed=streamed)
     with ExitStack() as opened:
         if not _is_sorted(path, by):
             if not streamed:
@@ -80,26 +80,8 @@ def _scores(path: Path, cut: CutMode, unreadable: Unreadable, seed: int, streame
             else:
                 place = Path(opened.enter_context(TemporaryDirectory(prefix="unwaver-")))
                 _part_by_hash(path, by, place)
-                return _until_known(lambda: _parted(place, cut), labels, unreadable, seed, streamed)
-        return _until_known(lambda: _in_order(path, by, cut), labels, unreadable, seed, streamed)
-
-
-def _until_known(parts: Any, labels: Labels, unreadable: Unreadable, seed: int, streamed: bool) -> list[Score]:
-    while True:
-        try:
-            with closing(_ahead(parts())) as ready:
-                return scores_in_parts(ready, labels, unreadable=unreadable, seed=seed, streamed=streamed)
-        except MoreLabels:
-            continue
-
-
-def _ahead(parts: Iterator[pl.DataFrame]) -> Generator[pl.DataFrame]:
-    """The same parts: the next one is read while the one before is scored, on another core if there is one."""
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, parts, None)
-        while (part := coming.result()) is not None:
-            coming = reader.submit(next, parts, None)
-            yield part
+                return gather(lambda: _parted(place, cut))
+        return gather(lambda: _in_order(path, by, cut))
 
 
 # --- parts ------------------------------------------------------------------------------------------------------
@@ -125,7 +107,7 @@ def _completed(frame: pl.DataFrame, cut: CutMode, origin: Origin) -> pl.DataFram
     return made
 
 
-def _in_order(path: Path, by: str, cut: CutMode) -> Iterator[pl.DataFrame]:
+def _in_order(path: Path, by: str, cut: CutMode) -> Iterator[Read]:
     """Slices that end where a group or a cluster ends."""
     rest: pl.DataFrame | None = None
     last = _height(path)
@@ -138,7 +120,7 @@ def _in_order(path: Path, by: str, cut: CutMode) -> Iterator[pl.DataFrame]:
             left = int((runs == runs[-1]).sum())
             rest, part = part.tail(left), part.head(part.height - left)
         if part.height:
-            yield _completed(part, cut, Origin(str(path), first=first))
+            yield partial(_completed, part, cut, Origin(str(path), first=first))
 
 
 def _is_sorted(path: Path, by: str) -> bool:
@@ -176,7 +158,7 @@ def _part_by_hash(path: Path, by: str, place: Path) -> None:
             rows.write_ipc(folder / f"{start:012}.arrow", compression="lz4")
 
 
-def _parted(place: Path, cut: CutMode) -> Iterator[pl.DataFrame]:
+def _parted(place: Path, cut: CutMode) -> Iterator[Read]:
     for folder in sorted(place.iterdir()):
         files = sorted(folder.iterdir())
-        yield _completed(pl.concat([pl.read_ipc(file) for file in files]), cut, NOWHERE)
+        yield partial(_completed, pl.concat([pl.read_ipc(file) for file in files]), cut, NOWHERE)

@@ -98,10 +98,11 @@ class Block(Wordings):
 
     def per_group(self, values: Floats | Bools, rows: Bools) -> Floats:
         """The mean of row values over the chosen rows of each group, NaN if a group has none."""
-        rows = rows & ~np.isnan(values)
-        group = self.group[rows]
+        rows = rows if values.dtype == np.bool_ else rows & ~np.isnan(values)
+        places = np.flatnonzero(rows)  # taking by place is three times as fast as by truth
+        group = self.group.take(places)
         counts = np.bincount(group, minlength=self.groups)
-        sums = np.bincount(group, weights=values[rows], minlength=self.groups)
+        sums = np.bincount(group, weights=values.take(places), minlength=self.groups)
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / counts, dtype=np.float64)
 

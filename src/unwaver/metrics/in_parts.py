@@ -6,9 +6,12 @@ sums of clusters (unwaver.stats.streamed).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from copy import deepcopy
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,7 @@ from unwaver import registry
 from unwaver.answers.schema import BLOCK, OPTIONAL
 from unwaver.groups import BASE
 from unwaver.groups.families import PROFILED
-from unwaver.metrics.block import Block, Metric, block_of, codes_of
+from unwaver.metrics.block import Block, Metric, block_of
 from unwaver.metrics.score import (
     Measured,
     Unreadable,
@@ -31,86 +34,114 @@ from unwaver.metrics.score import (
 )
 from unwaver.state import MISSING
 from unwaver.stats import Floats
-from unwaver.stats.streamed import Sums, bundle_of
+from unwaver.stats.streamed import Part, Sums, bundle_of, part_of
 from unwaver.types import Score
 
 MOST_LABELS = 1000  # more are free text
+MOST_WORKERS = 4  # threads; each holds a part
 _FLAGS = ("unreadable", "empty", "tool_call", "cut_read", "truncated", "not_needed", *MISSING)
-Labels = dict[tuple[Any, ...], set[str]]  # of each block
+Key = tuple[Any, ...]  # of a block
+Labels = dict[Key, frozenset[str]]
+Read = Callable[[], pl.DataFrame]  # a part of the table
 
 
 class NotInParts(Exception):
     """The table has something that must be seen as a whole."""
 
 
-class MoreLabels(Exception):
-    """A part has labels that those before it did not have: all have to be read again with these."""
+@dataclass(frozen=True)
+class Share:
+    """What one part of the table has of one block."""
+
+    key: Key
+    labels: frozenset[str]
+    block: Block  # without rows
+    said: frozenset[str]
+    always_right: bool
+    judged: Floats
+    counts: Mapping[str, int]
+    metrics: Mapping[tuple[str, str | None], Metric]
+    sums: Mapping[tuple[str, str | None, Unreadable], Part]
+    bundles: Any  # of each cluster; None if they are not asked for
+
+
+def share_of(frame: pl.DataFrame, key: Key, labels: frozenset[str], seed: int | None) -> Share:
+    """`labels` are those of the block; `seed` is that of the bundles, if they are asked for."""
+    _check(frame, key)
+    block = block_of(frame, sorted(labels))
+    readable = block.code[block.code >= 0]
+    judged = answers_judged(block)
+    counts = {name: int(getattr(block, name).sum()) for name in _FLAGS}
+    counts["readable_or_not"] = int((block.unreadable & block.complete).sum()) if counts["unreadable"] else 0
+    metrics = {(metric.name, metric.given): metric for metric in metrics_of(block)}
+    if any(metric.estimate or metric.by_weight for metric in metrics.values()):
+        raise NotInParts("metrics that are not sums over groups")
+    return Share(
+        key=key,
+        labels=labels,
+        block=_without_rows(block),
+        said=frozenset(block.labels[code] for code in np.flatnonzero(np.bincount(readable))),
+        always_right=bool((block.right[block.code >= 0] == 1.0).all()),
+        judged=np.array([judged.sum(), len(judged)]),
+        counts=counts,
+        metrics=metrics,
+        sums=_sums(block, metrics),
+        bundles=None if seed is None else bundle_of(_keys(frame, block), seed),
+    )
+
+
+def _sums(block: Block, metrics: Mapping[Any, Metric]) -> dict[tuple[str, str | None, Unreadable], Part]:
+    """Of each metric in both readings, which are the same where every answer is readable."""
+    found: dict[tuple[str, str | None, Unreadable], Part] = {}
+    clusters, count = block.cluster, int(block.cluster.max()) + 1
+    for (name, given), metric in metrics.items():
+        values = complete_only(metric.values(block), block)
+        part = part_of(values, clusters, count)
+        found[name, given, "violate"] = found[name, given, "skip"] = part
+        if metric.skippable and block.unreadable.any():
+            found[name, given, "skip"] = part_of(np.where(block.unreadable, np.nan, values), clusters, count)
+    return found
 
 
 class Gathered:
     """One block of the table: counts, and what is kept of the values of its metrics."""
 
-    def __init__(self, first: Block, streamed: bool, seed: int):
-        self._first, self._streamed, self._seed = first, streamed, seed
-        self._metrics: dict[tuple[str, str | None], Metric] = {}
-        self._kept: dict[tuple[str, str | None, Unreadable], Sums] = {}
+    def __init__(self, first: Share, streamed: bool):
+        self.labels = first.labels
+        self._block, self._metrics = first.block, first.metrics
+        self._kept = {of: Sums(self._metrics[of[:2]].reduce, keep=not streamed) for of in first.sums}
         self._groups = 0
         self.said: set[str] = set()
         self.always_right = True
-        self._judged = [0.0, 0]
-        self._counts = dict.fromkeys((*_FLAGS, "readable_or_not"), 0)
+        self._judged = np.zeros(2)
+        self._counts = dict.fromkeys(first.counts, 0)
 
-    def add(self, block: Block, keys: Any) -> None:
-        """A part of whole groups; `keys` tell their clusters apart."""
-        self._groups += block.groups
-        readable = block.code >= 0
-        self.said |= {block.labels[code] for code in np.unique(block.code[readable])}
-        self.always_right = self.always_right and bool((block.right[readable] == 1.0).all())
-        judged = answers_judged(block)
-        self._judged = [self._judged[0] + float(judged.sum()), self._judged[1] + len(judged)]
-        for name in _FLAGS:
-            self._counts[name] += int(getattr(block, name).sum())
-        self._counts["readable_or_not"] += int((block.unreadable & block.complete).sum())
-        clusters, bundles = self._placed(keys)
-        found = {(metric.name, metric.given): metric for metric in metrics_of(block)}
-        self._metrics = self._metrics or found
-        if list(found) != list(self._metrics) or any(m.estimate or m.by_weight for m in found.values()):
+    def add(self, share: Share) -> None:
+        """A part of whole clusters."""
+        if list(share.metrics) != list(self._metrics):
             raise NotInParts("metrics that are not sums over groups")
-        for of, metric in found.items():
-            values = complete_only(metric.values(block), block)
-            columns = 1 if values.ndim == 1 else values.shape[1]
-            kept = self._kept.setdefault((*of, "violate"), Sums(metric.reduce, columns, keep=not self._streamed))
-            if metric.skippable:
-                self._skip(of, kept, values, block, (clusters, bundles))
-            kept.add(values, clusters, bundles)
+        self._groups += share.block.groups
+        self.said |= share.said
+        self.always_right = self.always_right and share.always_right
+        self._judged += share.judged
+        for name, count in share.counts.items():
+            self._counts[name] += count
+        for of, part in share.sums.items():
+            self._kept[of].add(part, share.bundles)
 
-    def _skip(self, of: Any, kept: Sums, values: Floats, block: Block, places: tuple[Any, Any]) -> None:
-        """The same without groups that hold an unreadable answer; as long as there are none, it is the same."""
-        if (*of, "skip") not in self._kept:
-            if not block.unreadable.any():
-                return
-            self._kept[(*of, "skip")] = deepcopy(kept)
-        self._kept[(*of, "skip")].add(np.where(block.unreadable, np.nan, values), *places)
-
-    def _placed(self, keys: Any) -> tuple[Any, Any]:
-        """The number of each group's cluster, and the bundle of each cluster."""
-        clusters, count = codes_of(pl.Series(keys))
-        first = np.zeros(count, np.int64)
-        first[clusters[::-1]] = np.arange(len(keys))[::-1]
-        return clusters, bundle_of(keys[first], self._seed)
-
-    def scores(self, constant: set[tuple[str, ...]], unreadable: Unreadable, seed: int) -> list[Score]:
-        block = self._whole()
-        accuracy = self._judged[0] / self._judged[1] if self._judged[1] else None
+    def scores(self, constant: set[tuple[str, ...]], unreadable: Unreadable, seed: int) -> list[Callable[[], Score]]:
+        """What gives each of the scores."""
+        block = replace(self._block, groups=self._groups, trials=self._groups)
+        accuracy = float(self._judged[0] / self._judged[1]) if self._judged[1] else None
         flags = flags_of(block, constant)
         readings: tuple[Unreadable, ...] = ("skip", "violate") if unreadable == "skip" else ("violate", "skip")
         scores = []
         for name, metric in self._metrics.items():
             both = metric.skippable and self._counts["readable_or_not"]
             for reading in readings if both else readings[:1]:
-                kept = self._kept.get((*name, reading)) or self._kept[(*name, "violate")]
                 score = score_of(Measured(metric, block, np.zeros(0), reading), accuracy, seed)
-                scores.append(replace(self._filled(score, metric, kept, seed), flags=flags))
+                found = replace(score, flags=flags)
+                scores.append(partial(self._filled, found, metric, self._kept[*name, reading], seed))
         return scores
 
     def _filled(self, score: Score, metric: Metric, kept: Sums, seed: int) -> Score:
@@ -129,15 +160,15 @@ class Gathered:
             **counts,
         )
 
-    def _whole(self) -> Block:
-        """The block without rows: what is left to ask is how many of its groups are what."""
-        nothing, none, empty = np.zeros(0, np.int64), np.zeros(0, bool), pl.Series([], dtype=pl.String)
-        flags: dict[str, Any] = dict.fromkeys(_FLAGS, none)
-        return replace(
-            self._first, groups=self._groups, trials=self._groups, group=nothing, trial=nothing, target=none,
-            code=nothing, right=np.zeros(0), gold=empty, probs=empty, cluster=nothing, units=nothing, item=empty,
-            cluster_name=empty, **flags,
-        )  # fmt: skip
+
+def _without_rows(block: Block) -> Block:
+    """What is left to ask is how many of its groups are what."""
+    nothing, none, empty = np.zeros(0, np.int64), np.zeros(0, bool), pl.Series([], dtype=pl.String)
+    flags: dict[str, Any] = dict.fromkeys(_FLAGS, none)
+    return replace(
+        block, group=nothing, trial=nothing, target=none, code=nothing, right=np.zeros(0), gold=empty, probs=empty,
+        cluster=nothing, units=nothing, item=empty, cluster_name=empty, **flags,
+    )  # fmt: skip
 
 
 def check_columns(names: Iterable[str]) -> None:
@@ -148,56 +179,98 @@ def check_columns(names: Iterable[str]) -> None:
 
 
 def scores_in_parts(
-    parts: Iterable[pl.DataFrame], labels: Labels, *, unreadable: Unreadable, seed: int, streamed: bool
+    parts: Callable[[], Iterator[Read]], *, unreadable: Unreadable, seed: int, streamed: bool
 ) -> list[Score]:
-    """Scores of a table from parts of whole clusters. `labels` are those that are known: if a part has others,
-    they are added and MoreLabels is raised. If `streamed`, memory does not grow with the table."""
-    blocks: dict[tuple[Any, ...], Gathered] = {}
-    for part in parts:
-        _check(part)
-        for frame in partition(part):
-            key = tuple(frame[name][0] for name in BLOCK)
-            known, found = labels.setdefault(key, set()), set(frame["label"].unique().drop_nulls())
-            if not found <= known:
-                known |= found
-                if len(known) > MOST_LABELS:
-                    raise NotInParts("free text")
-                if key in blocks:
-                    raise MoreLabels
-            block = block_of(frame, sorted(known))
+    """Scores of a table from parts of whole clusters. If `streamed`, memory does not grow with the table. If a part
+    has labels that those before it did not have, all are read again with these."""
+    labels: Labels = {}
+    with ThreadPoolExecutor(_workers()) as pool:
+        while (blocks := _gathered(pool, parts(), labels, seed, streamed)) is None:
+            pass
+        constant = _constant(blocks)
+        coming = [score for block in blocks.values() for score in block.scores(constant, unreadable, seed)]
+        return list(_in_turn(pool, coming))
+
+
+def _gathered(
+    pool: ThreadPoolExecutor, parts: Iterator[Read], labels: Labels, seed: int, streamed: bool
+) -> dict[Key, Gathered] | None:
+    """None if there were more labels than those that are known; they are now."""
+    blocks: dict[Key, Gathered] = {}
+    more = Event()  # from then on, only labels are looked for
+    work = (partial(_shares, read, labels, more, seed if streamed else None) for read in parts)
+    for found in _in_turn(pool, work):
+        for key, used, share in found:
+            known = labels[key] = labels.get(key, frozenset()) | used
+            if len(known) > MOST_LABELS:
+                raise NotInParts("free text")
+            if share is None or known != used or (key in blocks and blocks[key].labels != used):
+                more.set()
+                continue
             if key not in blocks:
-                blocks[key] = Gathered(block, streamed, seed)
-            blocks[key].add(block, _keys(frame, block))
-    constant = _constant(blocks)
-    return [score for gathered in blocks.values() for score in gathered.scores(constant, unreadable, seed)]
+                blocks[key] = Gathered(share, streamed)
+            blocks[key].add(share)
+    return None if more.is_set() else blocks
 
 
-def _check(part: pl.DataFrame) -> None:
+def _shares(
+    read: Read, labels: Labels, more: Event, seed: int | None
+) -> list[tuple[Key, frozenset[str], Share | None]]:
+    """Of each block in a part: its key, its labels – known ones and those of the part –, and what there is of it."""
+    found: list[tuple[Key, frozenset[str], Share | None]] = []
+    for frame in partition(read()):
+        key = tuple(frame[name][0] for name in BLOCK)
+        used = labels.get(key, frozenset()) | frozenset(frame["label"].unique().drop_nulls())
+        share = None if more.is_set() or len(used) > MOST_LABELS else share_of(frame, key, used, seed)
+        found.append((key, used, share))
+    return found
+
+
+def _workers() -> int:
+    return min(MOST_WORKERS, pl.thread_pool_size())
+
+
+def _in_turn(pool: ThreadPoolExecutor, work: Iterable[Callable[[], Any]]) -> Iterator[Any]:
+    """What each gives, in their order: as many at once as there are threads, and one more is waiting."""
+    waiting: deque[Future[Any]] = deque()
+    try:
+        for each in work:
+            waiting.append(pool.submit(each))
+            if len(waiting) > _workers():
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for each in waiting:
+            each.cancel()
+
+
+def _check(frame: pl.DataFrame, key: Key) -> None:
     """Refuse rows that have to be seen as a whole."""
-    kinds = part["kind"].unique().to_list()
+    suite, _, kind, _, _ = key
     whole = (
-        (part["replicate"] != 0).any()
-        or part["weight"].null_count() < part.height
-        or (part["role"] == "test").any()
-        or (part["expect"] == "bucket").any()
-        or any(str(kind).partition("_")[0] in ("fooling", BASE) for kind in kinds)
-        or "units" in part.columns
-        or part["suite"].is_in(list(PROFILED)).any()
+        str(kind).partition("_")[0] in ("fooling", BASE)
+        or suite in PROFILED
+        or "units" in frame.columns
+        or frame["weight"].null_count() < frame.height
+        or (frame["replicate"] != 0).any()
+        or (frame["role"] == "test").any()
+        or (frame["expect"] == "bucket").any()
     )
     if whole:
         raise NotInParts("replicates, weights, buckets, fooling rates, test sets or a suite with a profile")
 
 
 def _keys(frame: pl.DataFrame, block: Block) -> Any:
-    """64 bits for each group that tell its cluster apart."""
+    """64 bits for each cluster that tell it apart."""
     column = frame["cluster"]
     rows = column.to_numpy() if column.dtype.is_integer() else column.cast(pl.String).hash(0).to_numpy()
-    keys = np.empty(block.groups, rows.dtype)
-    keys[block.group] = rows
+    keys = np.empty(int(block.cluster.max()) + 1, rows.dtype)
+    keys[block.cluster[block.group]] = rows
     return keys
 
 
-def _constant(blocks: dict[tuple[Any, ...], Gathered]) -> set[tuple[str, ...]]:
+def _constant(blocks: dict[Key, Gathered]) -> set[tuple[str, ...]]:
     """(model, method, suite, task) of those who give one label to everything, as unwaver.metrics.score has it."""
     said: dict[tuple[str, ...], set[str]] = {}
     right: dict[tuple[str, ...], bool] = {}
