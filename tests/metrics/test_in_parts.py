@@ -102,6 +102,34 @@ def test_the_order_of_clusters_does_not_matter_to_a_stream(tmp_path: Path, monke
     assert in_parts(torn, monkeypatch, 64) is None, "rows that do not stand together are read as a whole"
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_labels_that_come_late_are_looked_for_once(tmp_path: Path, monkeypatch: Any, streamed: bool) -> None:
+    path = tmp_path / "t.parquet"
+    frame = frame_of(np.random.default_rng(5), 300, kinds=["semantic", "reverse"], named=False)
+    late = pl.when(pl.col("label") == "c").then("c" + (pl.col("cluster") // 20).cast(pl.String))
+    frame.with_columns(label=late.otherwise("label")).write_parquet(path)
+    passes, in_order = [], large_table._in_order
+
+    def counted(*arguments: Any) -> Any:
+        passes.append(arguments)
+        return in_order(*arguments)
+
+    monkeypatch.setattr(large_table, "_in_order", counted)
+    result = in_parts(path, monkeypatch, 40, streamed=streamed)
+    assert len(passes) == 2
+    assert [asdict(score) for score in result] == as_one(path)
+
+
+def test_sums_of_a_part() -> None:
+    part = part_of(np.array([1.0, 0.0, np.nan, 1.0]), np.array([0, 0, 1, 2]), 3)
+    assert (part.sums.tolist(), part.found.tolist(), part.counted) == ([[1, 2], [1, 1]], [0, 2], 3)
+    assert part.sums.dtype == np.uint8
+    assert part.zeros_and_ones
+    halves = part_of(np.array([[0.5, 300.0], [1.0, 0.0]]), np.array([0, 1]), 2)
+    assert halves.sums.tolist() == [[0.5, 300.0, 1.0], [1.0, 0.0, 1.0]]
+    assert not halves.zeros_and_ones
+
+
 def test_streamed_intervals_are_those_of_the_bootstrap() -> None:
     """More clusters than are kept: both ends agree within the error of 2,000 draws, about 3 % of the width each."""
     rng = np.random.default_rng(0)
@@ -135,7 +163,9 @@ def test_streamed_intervals_cover(monkeypatch: pytest.MonkeyPatch) -> None:
         chance = rng.beta(2, 6, clusters)
         values = (rng.random((clusters, size)) < chance[:, None]).astype(float).ravel()
         sums = Sums(None, keep=False)
-        sums.add(part_of(values, np.repeat(np.arange(clusters), size), clusters), bundle_of(np.arange(clusters), run))
+        sums.add(
+            part_of(values, np.repeat(np.arange(clusters), size), clusters), bundle_of(np.arange(clusters), run)
+        )
         found = sums.estimate(share=True, seed=run)
         held += (found.low or 1) <= 2 / 8 <= (found.high or 0)
     error = math.sqrt(0.95 * 0.05 / runs)

@@ -117,24 +117,39 @@ def complete(table: Any, cut: CutMode | None = "exclude", origin: Origin = NOWHE
     if not frame.height:
         raise origin.error("the table is empty", "it needs one row for each answer")
     has_clusters = "cluster" in frame.columns and frame["cluster"].null_count() < frame.height
-    frame = frame.drop("units", strict=False)  # a column of that name in a foreign table is another thing
-    frame = frame.with_columns(pl.lit(None).alias(n) for n in SCHEMA if n not in frame.columns)
-    frame = frame.with_columns(_typed(frame[n], origin) for n in frame.columns if n in _TYPES)
+    frame = frame.drop(_foreign(frame)) if _foreign(frame) else frame
+    given = frame.columns
+    frame = frame.with_columns(
+        *(_typed(frame[n], origin) for n in given if n in _TYPES),
+        *(pl.lit(_DEFAULTS.get(n), dtype=dtype).alias(n) for n, dtype in SCHEMA.items() if n not in given),
+    )
     for name in ("group", "kind", "role"):
         _check_filled(frame[name], origin)
-    unreadable = pl.when(pl.col("label").is_null()).then(pl.lit("unreadable")).otherwise(pl.lit("answered"))
     frame = frame.with_columns(
-        *(pl.col(n).fill_null(pl.lit(value)) for n, value in _DEFAULTS.items()),
+        *(pl.col(n).fill_null(pl.lit(_DEFAULTS[n])) for n in given if n in _DEFAULTS),
         cluster=_clusters(frame),
-        status=pl.coalesce(pl.col("status"), unreadable),
+        status=_statuses(frame),
         replicate=_replicates(frame["replicate"], origin),
         expect=_expected(frame, origin),
     )
     for name, known in _KNOWN_VALUES.items():
-        _check_known(frame[name], known, origin)
-    foreign = [n for n in frame.columns if n.startswith(_MADE) and not _is_made(n, frame.schema[n])]
-    frame = frame.drop(foreign)
+        if name in given:
+            _check_known(frame[name], known, origin)
     return weighted(_without_answer(frame if has_clusters else _with_units(frame), cut))
+
+
+def _foreign(frame: pl.DataFrame) -> list[str]:
+    """Columns whose names mean another thing here."""
+    made = [n for n in frame.columns if n.startswith(_MADE) and not _is_made(n, frame.schema[n])]
+    return [*made, *({"units"} & set(frame.columns))]
+
+
+def _statuses(frame: pl.DataFrame) -> pl.Expr:
+    """What each row says, or else whether it has a label."""
+    if frame["label"].null_count() == 0 == frame.height - frame["status"].null_count():
+        return pl.lit("answered")
+    unreadable = pl.when(pl.col("label").is_null()).then(pl.lit("unreadable")).otherwise(pl.lit("answered"))
+    return pl.coalesce(pl.col("status"), unreadable)
 
 
 def _without_answer(frame: pl.DataFrame, cut: CutMode | None) -> pl.DataFrame:

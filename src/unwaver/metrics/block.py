@@ -44,9 +44,7 @@ class Block(Wordings):
     probs: pl.Series
     # one entry per group
     cluster: Codes
-    units: (
-        Codes  # what intervals resample: the clusters, or a row with the items of each group (unwaver.stats.units)
-    )
+    units: Codes  # what intervals resample: clusters, or a row with the items of each group (unwaver.stats.units)
     failed: Bools
     not_asked: Bools
     unreadable: Bools
@@ -302,10 +300,11 @@ def _lookup(column: pl.Series, names: pl.Series) -> Codes:
 
 
 def _right(frame: pl.DataFrame) -> Floats:
-    if isinstance(frame.schema["gold"], pl.List):
-        right = pl.col("gold").list.contains(pl.col("label"))
+    gold, label, right = (frame[name] for name in ("gold", "label", "right"))
+    if isinstance(gold.dtype, pl.List):
+        found = pl.select(pl.lit(gold).list.contains(pl.lit(label))).to_series()
     else:
-        right = pl.col("gold") == pl.col("label")
-    known = pl.when(pl.col("gold").is_not_null()).then(right.fill_null(False).cast(pl.Float64))
-    judged = pl.coalesce(pl.col("right"), known)
-    return frame.select(judged.fill_null(float("nan"))).to_series().to_numpy().astype(np.float64, copy=False)
+        found = gold == label
+    known = pl.when(gold.is_not_null()).then(found.fill_null(False).cast(pl.Float64))
+    judged = pl.coalesce(right, known).fill_null(float("nan"))
+    return pl.select(judged).to_series().to_numpy().astype(np.float64, copy=False)

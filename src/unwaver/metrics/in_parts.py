@@ -129,8 +129,8 @@ class Gathered:
         for of, part in share.sums.items():
             self._kept[of].add(part, share.bundles)
 
-    def scores(self, constant: set[tuple[str, ...]], unreadable: Unreadable, seed: int) -> list[Callable[[], Score]]:
-        """What gives each of the scores."""
+    def scores(self, constant: set[tuple[str, ...]], unreadable: Unreadable, seed: int) -> list[Any]:
+        """Functions that give the scores, one each."""
         block = replace(self._block, groups=self._groups, trials=self._groups)
         accuracy = float(self._judged[0] / self._judged[1]) if self._judged[1] else None
         flags = flags_of(block, constant)
@@ -181,8 +181,11 @@ def check_columns(names: Iterable[str]) -> None:
 def scores_in_parts(
     parts: Callable[[], Iterator[Read]], *, unreadable: Unreadable, seed: int, streamed: bool
 ) -> list[Score]:
-    """Scores of a table from parts of whole clusters. If `streamed`, memory does not grow with the table. If a part
-    has labels that those before it did not have, all are read again with these."""
+    """Scores of a table from parts of whole clusters. If `streamed`, memory does not grow with the table.
+
+    If a part has labels that are not known, the rest is looked through for others and all is read again: twice at
+    the most.
+    """
     labels: Labels = {}
     with ThreadPoolExecutor(_workers()) as pool:
         while (blocks := _gathered(pool, parts(), labels, seed, streamed)) is None:
@@ -213,13 +216,11 @@ def _gathered(
     return None if more.is_set() else blocks
 
 
-def _shares(
-    read: Read, labels: Labels, more: Event, seed: int | None
-) -> list[tuple[Key, frozenset[str], Share | None]]:
-    """Of each block in a part: its key, its labels – known ones and those of the part –, and what there is of it."""
-    found: list[tuple[Key, frozenset[str], Share | None]] = []
+def _shares(read: Read, labels: Labels, more: Event, seed: int | None) -> list[tuple[Key, frozenset[str], Any]]:
+    """Of each block in a part: its key, its labels (known ones and those of the part), and its share or None."""
+    found: list[tuple[Key, frozenset[str], Any]] = []
     for frame in partition(read()):
-        key = tuple(frame[name][0] for name in BLOCK)
+        key = frame.head(1).select(BLOCK).row(0)
         used = labels.get(key, frozenset()) | frozenset(frame["label"].unique().drop_nulls())
         share = None if more.is_set() or len(used) > MOST_LABELS else share_of(frame, key, used, seed)
         found.append((key, used, share))
@@ -241,8 +242,8 @@ def _in_turn(pool: ThreadPoolExecutor, work: Iterable[Callable[[], Any]]) -> Ite
         while waiting:
             yield waiting.popleft().result()
     finally:
-        for each in waiting:
-            each.cancel()
+        for result in waiting:
+            result.cancel()
 
 
 def _check(frame: pl.DataFrame, key: Key) -> None:
