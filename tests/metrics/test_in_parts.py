@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import unwaver
 from unwaver.cli.main import cli
 from unwaver.engine import large_table
+from unwaver.errors import DataError
 from unwaver.stats import MOST_UNITS, estimate
 from unwaver.stats.streamed import Sums, bundle_of, part_of
 
@@ -98,8 +99,50 @@ def test_the_order_of_clusters_does_not_matter_to_a_stream(tmp_path: Path, monke
             for name in ends:
                 one, two = getattr(other, name), getattr(score, name)
                 assert one == two if two is None else one == pytest.approx(two, rel=1e-12)
-    torn = tmp_path / "torn.parquet"
-    assert in_parts(torn, monkeypatch, 64) is None, "rows that do not stand together are read as a whole"
+
+
+def mixed(frame: pl.DataFrame, how: str, rng: np.random.Generator) -> pl.DataFrame:
+    """The same rows in another order."""
+    if how == "by model":  # the clusters of one model are those of another
+        other = frame.with_columns(label=pl.col("label").shift(3), model=pl.lit("two"))
+        return pl.concat([frame.with_columns(model=pl.lit("one")), other])
+    if how == "by role":
+        return pl.concat([frame.filter(pl.col("role") == role) for role in ("original", "variant", "conclusion")])
+    return frame[rng.permutation(frame.height)]
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10**6), st.sampled_from(["by model", "by role", "at random"]), st.booleans(), st.booleans())
+def test_the_same_scores_where_clusters_are_torn(
+    tmp_path_factory: Any, seed: int, how: str, named: bool, with_clusters: bool
+) -> None:
+    path = tmp_path_factory.mktemp("t") / "t.parquet"
+    rng = np.random.default_rng(seed)
+    frame = mixed(frame_of(rng, 80, kinds=["semantic", "reverse", "transitive"], named=named), how, rng)
+    frame.drop([] if with_clusters else ["cluster"]).write_parquet(path)
+    with pytest.MonkeyPatch.context() as patch:
+        result = in_parts(path, patch, 41)
+    assert [asdict(score) for score in result] == as_one(path)
+
+
+def test_tables_by_model_are_not_divided(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "t.parquet"
+    rng = np.random.default_rng(0)
+    mixed(frame_of(rng, 90, kinds=["semantic"]), "by model", rng).write_parquet(path)
+    monkeypatch.setattr(large_table, "_divide", None)
+    assert [asdict(score) for score in in_parts(path, monkeypatch, 50)] == as_one(path)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_errors_in_torn_tables_name_the_row(tmp_path: Path, monkeypatch: Any, streamed: bool) -> None:
+    path = tmp_path / "t.parquet"
+    rng = np.random.default_rng(0)
+    frame = mixed(frame_of(rng, 90, kinds=["semantic"]), "at random", rng)
+    wrong = pl.when(pl.int_range(pl.len()) == 77).then(pl.lit("varant")).otherwise("role")
+    frame.with_columns(role=wrong).write_parquet(path)
+    with pytest.raises(DataError, match='row 77: column "role": found "varant"') as error:
+        in_parts(path, monkeypatch, 50, streamed=streamed)
+    assert error.value.file == str(path)
 
 
 @pytest.mark.parametrize("streamed", [False, True])

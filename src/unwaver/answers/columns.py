@@ -34,13 +34,15 @@ class Origin:
     file: str | None = None
     lines: Sequence[int] | None = None
     first: int = 0  # the row of the file that the first row is
+    rows: Any = None  # those of the file, where they do not follow one another
 
     def error(self, message: str, hint: str, row: int | None = None) -> DataError:
         if row is None:
             return DataError(message, hint=hint, file=self.file)
         if self.lines is not None:
             return DataError(message, hint=hint, file=self.file, line=self.lines[row])
-        return DataError(f"row {self.first + row}: {message}", hint=hint, file=self.file)
+        number = self.first + row if self.rows is None else self.rows[row]
+        return DataError(f"row {number}: {message}", hint=hint, file=self.file)
 
 
 NOWHERE = Origin()

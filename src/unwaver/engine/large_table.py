@@ -3,27 +3,27 @@
     scores_of(path)                 the scores that the whole table gives, in a fraction of the memory
     scores_of(path, streamed=True)  memory does not grow with the table (--stream)
 
-Parts hold whole clusters. With --stream, a table that is not sorted by cluster is first parted by a hash of the
-clusters, in a temporary folder; without it, such a table is read as a whole unless the rows of each cluster stand
-together.
+Parts hold whole clusters. Where the rows of a cluster do not stand together, the table is first divided into files
+in a temporary folder: by the order in which clusters appear, or with --stream by a hash of their names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from unwaver.answers.columns import NOWHERE, Origin, parquet_schema, polars_reads
+from unwaver.answers.columns import Origin, parquet_schema, polars_reads
 from unwaver.answers.given import complete
-from unwaver.answers.schema import REQUIRED
+from unwaver.answers.schema import BLOCK, REQUIRED
 from unwaver.errors import DataError, UsageError
-from unwaver.metrics.in_parts import NotInParts, Read, check_columns, scores_in_parts
+from unwaver.metrics.block import codes_of
+from unwaver.metrics.in_parts import ROW, NotInParts, Read, check_columns, scores_in_parts
 from unwaver.metrics.score import Unreadable
 from unwaver.result import Result
 from unwaver.state import CutMode
@@ -70,18 +70,23 @@ def _scores(path: Path, cut: CutMode, unreadable: Unreadable, seed: int, streame
         hint = f"it needs group, kind, role, label and gold; found: {', '.join(names)}"
         raise DataError(f"the table has no column {', '.join(missing)}", file=path, hint=hint)
     check_columns(names)
-    has_clusters = "cluster" in names and _some_clusters(path)
-    by = "cluster" if has_clusters else "group"
+    by = "cluster" if "cluster" in names and _some_clusters(path) else "group"
     gather = partial(scores_in_parts, unreadable=unreadable, seed=seed, streamed=streamed)
-    with ExitStack() as opened:
-        if not _is_sorted(path, by):
-            if not streamed:
-                _check_together(path, by)
-            else:
-                place = Path(opened.enter_context(TemporaryDirectory(prefix="unwaver-")))
-                _part_by_hash(path, by, place)
-                return gather(lambda: _parted(place, cut))
-        return gather(lambda: _in_order(path, by, cut))
+    if _is_sorted(path, by):
+        return gather(lambda: _in_order(path, [by], cut))
+    within = [by, *_block_columns(path, names)]
+    if not streamed and _stand_together(path, within):
+        return gather(lambda: _in_order(path, within, cut))
+    with TemporaryDirectory(prefix="unwaver-") as name:
+        _divide(path, Path(name), _by_hash(path, by) if streamed else _by_rank(path, within))
+        return gather(lambda: _divided(path, Path(name), cut))
+
+
+def _block_columns(path: Path, names: Mapping[str, Any]) -> list[str]:
+    """Columns that tell blocks apart: a cluster is one of its block."""
+    plain = [name for name in BLOCK if name in names and (names[name] == pl.String or names[name].is_integer())]
+    empty = polars_reads(path, lambda: pl.scan_parquet(path).select(pl.col(plain).null_count()).collect())
+    return [name for name in plain if not empty[name].item()]
 
 
 # --- parts ------------------------------------------------------------------------------------------------------
@@ -107,8 +112,8 @@ def _completed(frame: pl.DataFrame, cut: CutMode, origin: Origin) -> pl.DataFram
     return made
 
 
-def _in_order(path: Path, by: str, cut: CutMode) -> Iterator[Read]:
-    """Slices that end where a group or a cluster ends."""
+def _in_order(path: Path, within: Sequence[str], cut: CutMode) -> Iterator[Read]:
+    """Slices that end where a cluster ends."""
     rest: pl.DataFrame | None = None
     last = _height(path)
     for start, part in _slices(path):
@@ -116,11 +121,16 @@ def _in_order(path: Path, by: str, cut: CutMode) -> Iterator[Read]:
         if rest is not None:
             part, first = pl.concat([rest, part]), start - rest.height
         if end < last:
-            runs = part[by].rle_id()
-            left = int((runs == runs[-1]).sum())
-            rest, part = part.tail(left), part.head(part.height - left)
+            whole = part.height - 1 - int(_starts(part, within).reverse().arg_max() or 0)
+            rest, part = part.tail(part.height - whole), part.head(whole)
         if part.height:
             yield partial(_completed, part, cut, Origin(str(path), first=first))
+
+
+def _starts(frame: pl.DataFrame, within: Sequence[str]) -> pl.Series:
+    """Whether each row is the first of its cluster in a run of them; the first row is."""
+    changed = [pl.col(name).ne_missing(pl.col(name).shift()) for name in within]
+    return frame.select(pl.any_horizontal(pl.int_range(pl.len()) == 0, *changed)).to_series()
 
 
 def _is_sorted(path: Path, by: str) -> bool:
@@ -133,11 +143,16 @@ def _is_sorted(path: Path, by: str) -> bool:
     return True
 
 
-def _check_together(path: Path, by: str) -> None:
-    """The rows of a cluster must stand together."""
-    column = polars_reads(path, lambda: pl.scan_parquet(path).select(by).collect()[by])
-    if int(column.rle_id()[-1]) + 1 != column.n_unique():
-        raise NotInParts("clusters whose rows do not stand together")
+def _stand_together(path: Path, within: Sequence[str]) -> bool:
+    """Whether the rows of each cluster stand together."""
+    found: list[pl.Series] = []
+    before: tuple[Any, ...] | None = None
+    for _, part in _slices(path, *within):
+        starts = part.filter(_starts(part, within))
+        found.append((starts[1:] if starts.row(0) == before else starts).hash_rows())
+        before = part.row(-1)
+    keys = pl.concat(found)
+    return keys.n_unique() == len(keys)
 
 
 def _some_clusters(path: Path) -> bool:
@@ -148,17 +163,33 @@ def _some_clusters(path: Path) -> bool:
     return empty == 0
 
 
-def _part_by_hash(path: Path, by: str, place: Path) -> None:
-    count = -(-_height(path) // ROWS)
-    for start, part in _slices(path):
-        numbers = part[by].hash(1) % count
-        for number, rows in part.group_by(numbers.alias("part"), maintain_order=True):
-            folder = place / str(number[0])
+Numbers = Callable[[int, pl.DataFrame], Any]  # of the row that a slice begins with, and the slice: a part a row
+
+
+def _by_hash(path: Path, by: str) -> Numbers:
+    """In memory that does not grow."""
+    parts = -(-_height(path) // ROWS)
+    return lambda _, rows: rows[by].hash(1) % parts
+
+
+def _by_rank(path: Path, within: Sequence[str]) -> Numbers:
+    """Clusters in the order in which they appear, as the scores of the whole table have them."""
+    codes, count = codes_of(pl.concat([part.hash_rows() for _, part in _slices(path, *within)]))
+    parts = -(-len(codes) // ROWS)
+    numbers = (codes * parts // count).astype(np.uint32)
+    return lambda start, rows: pl.Series(numbers[start : start + rows.height])
+
+
+def _divide(path: Path, place: Path, numbers: Numbers) -> None:
+    for start, rows in _slices(path):
+        rows = rows.with_columns(pl.int_range(start, start + rows.height).alias(ROW))
+        for number, part in rows.group_by(numbers(start, rows).alias("part"), maintain_order=True):
+            folder = place / f"{number[0]:09}"
             folder.mkdir(exist_ok=True)
-            rows.write_ipc(folder / f"{start:012}.arrow", compression="lz4")
+            part.write_ipc(folder / f"{start:012}.arrow", compression="lz4")
 
 
-def _parted(place: Path, cut: CutMode) -> Iterator[Read]:
+def _divided(path: Path, place: Path, cut: CutMode) -> Iterator[Read]:
     for folder in sorted(place.iterdir()):
-        files = sorted(folder.iterdir())
-        yield partial(_completed, pl.concat([pl.read_ipc(file) for file in files]), cut, NOWHERE)
+        rows = pl.concat([pl.read_ipc(file) for file in sorted(folder.iterdir())])
+        yield partial(_completed, rows, cut, Origin(str(path), rows=rows[ROW]))

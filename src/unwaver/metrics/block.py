@@ -284,10 +284,10 @@ def _weight(column: pl.Series, group: Codes, groups: int) -> Floats | None:
 
 def codes_of(column: pl.Series) -> tuple[Codes, int]:
     """Numbers 0, 1, … for the distinct values in order of appearance, and how many there are."""
-    runs = column.rle_id()
-    count = int(runs[-1]) + 1
-    if count == column.n_unique():  # the rows of a group stand together
-        return runs.to_numpy().astype(np.int64), count
+    runs = column.rle_id().to_numpy().astype(np.int64)
+    starts = np.flatnonzero(np.diff(runs, prepend=-1))
+    if len(starts) == column[starts].n_unique():  # the rows of a group stand together
+        return runs, len(starts)
     names = column.unique(maintain_order=True)
     return _lookup(column, names), len(names)
 

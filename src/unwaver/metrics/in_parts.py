@@ -38,6 +38,7 @@ from unwaver.stats.streamed import Part, Sums, bundle_of, part_of
 from unwaver.types import Score
 
 MOST_LABELS = 1000  # more are free text
+ROW = "_row"  # the number of a row, where the order of parts is not that of the table
 MOST_WORKERS = 4  # threads; each holds a part
 _FLAGS = ("unreadable", "empty", "tool_call", "cut_read", "truncated", "not_needed", *MISSING)
 Key = tuple[Any, ...]  # of a block
@@ -55,6 +56,7 @@ class Share:
 
     key: Key
     labels: frozenset[str]
+    first: int  # row of the table, if that is known
     block: Block  # without rows
     said: frozenset[str]
     always_right: bool
@@ -79,6 +81,7 @@ def share_of(frame: pl.DataFrame, key: Key, labels: frozenset[str], seed: int | 
     return Share(
         key=key,
         labels=labels,
+        first=frame[ROW][0] if ROW in frame.columns else 0,
         block=_without_rows(block),
         said=frozenset(block.labels[code] for code in np.flatnonzero(np.bincount(readable))),
         always_right=bool((block.right[block.code >= 0] == 1.0).all()),
@@ -107,7 +110,7 @@ class Gathered:
     """One block of the table: counts, and what is kept of the values of its metrics."""
 
     def __init__(self, first: Share, streamed: bool):
-        self.labels = first.labels
+        self.labels, self.first = first.labels, first.first
         self._block, self._metrics = first.block, first.metrics
         self._kept = {of: Sums(self._metrics[of[:2]].reduce, keep=not streamed) for of in first.sums}
         self._groups = 0
@@ -120,6 +123,7 @@ class Gathered:
         """A part of whole clusters."""
         if list(share.metrics) != list(self._metrics):
             raise NotInParts("metrics that are not sums over groups")
+        self.first = min(self.first, share.first)
         self._groups += share.block.groups
         self.said |= share.said
         self.always_right = self.always_right and share.always_right
@@ -213,7 +217,7 @@ def _gathered(
             if key not in blocks:
                 blocks[key] = Gathered(share, streamed)
             blocks[key].add(share)
-    return None if more.is_set() else blocks
+    return None if more.is_set() else dict(sorted(blocks.items(), key=lambda block: block[1].first))
 
 
 def _shares(read: Read, labels: Labels, more: Event, seed: int | None) -> list[tuple[Key, frozenset[str], Any]]:
