@@ -146,6 +146,21 @@ def test_errors_in_torn_tables_name_the_row(tmp_path: Path, monkeypatch: Any, st
 
 
 @pytest.mark.parametrize("streamed", [False, True])
+def test_no_room_to_divide_a_table(tmp_path: Path, monkeypatch: Any, streamed: bool) -> None:
+    path = tmp_path / "t.parquet"
+    rng = np.random.default_rng(0)
+    mixed(frame_of(rng, 90, kinds=["semantic"]), "at random", rng).write_parquet(path)
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError("No space left on device (os error 28)")
+
+    monkeypatch.setattr(pl.DataFrame, "write_ipc", full)
+    with pytest.raises(DataError, match="could not be written: No space left") as error:
+        in_parts(path, monkeypatch, 50, streamed=streamed)
+    assert "TMPDIR" in str(error.value.hint)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
 def test_labels_that_come_late_are_looked_for_once(tmp_path: Path, monkeypatch: Any, streamed: bool) -> None:
     path = tmp_path / "t.parquet"
     frame = frame_of(np.random.default_rng(5), 300, kinds=["semantic", "reverse"], named=False)

@@ -145,7 +145,7 @@ def lists_of_numbers(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
     fine = made.list.eval(pl.element().is_not_null() & pl.element().is_finite()).list.all()
     if not fine.fill_null(True).all():
         raise _refused(column, fine, expected, "correct it", origin)
-    return pl.select(pl.when(made.list.len() > 0).then(made)).to_series().alias(column.name)
+    return _without_empty(made).alias(column.name)
 
 
 def label_sets(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
@@ -164,8 +164,16 @@ def label_sets(column: pl.Series, origin: Origin = NOWHERE) -> pl.Series:
         counts = column.list.drop_nulls().list.len().to_list()
         labels = [None if n is None else [next(flat) for _ in range(n)] for n in counts]
         column = pl.Series(column.name, labels, dtype=pl.List(pl.String))
-    column = column.list.drop_nulls()
-    return pl.select(pl.when(column.list.len() > 0).then(column)).to_series().alias(column.name)
+    has_nulls = column.drop_nulls().explode(empty_as_null=False).null_count() > 0
+    return _without_empty(column.list.drop_nulls() if has_nulls else column)
+
+
+def _without_empty(column: pl.Series) -> pl.Series:
+    """Lists; an empty one is not a value."""
+    filled = column.list.len() > 0
+    if filled.all():  # most columns have none, and a choice of lists is slow
+        return column
+    return pl.select(pl.when(filled).then(column)).to_series().alias(column.name)
 
 
 def _plain(value: Any) -> Any:

@@ -185,8 +185,13 @@ def _divide(path: Path, place: Path, numbers: Numbers) -> None:
         rows = rows.with_columns(pl.int_range(start, start + rows.height).alias(ROW))
         for number, part in rows.group_by(numbers(start, rows).alias("part"), maintain_order=True):
             folder = place / f"{number[0]:09}"
-            folder.mkdir(exist_ok=True)
-            part.write_ipc(folder / f"{start:012}.arrow", compression="lz4")
+            try:
+                folder.mkdir(exist_ok=True)
+                part.write_ipc(folder / f"{start:012}.arrow", compression="lz4")
+            except (OSError, pl.exceptions.PolarsError) as e:
+                message = f"the table is to be divided into files, and one could not be written: {e}"
+                hint = "point TMPDIR to a folder with room for the table, or sort the table by cluster"
+                raise DataError(message, file=place, hint=hint) from None
 
 
 def _divided(path: Path, place: Path, cut: CutMode) -> Iterator[Read]:
