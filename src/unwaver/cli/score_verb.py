@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unwaver.cli.options import DOMAIN, FORCE, FULL, JSON, PATH, QUIET, THETA, UNREADABLE_OUT, answer_options
-from unwaver.cli.printing import emit
+from unwaver.cli.printing import console, emit
 from unwaver.cli.sections import option, section, verb
 from unwaver.errors import UnwaverError, UsageError
 
@@ -83,7 +83,7 @@ def command(
     weights, unreadable, theta = options.pop("weights"), options.pop("unreadable"), options.pop("theta")
     check_answer_options(paths, **options)
     plain = not (domain or theta or unreadable_out or predictions or weights == "published")
-    if (result := _in_parts(paths, plain, stream, unreadable, options)) is not None:
+    if (result := _in_parts(paths, plain, stream, unreadable, options, quiet)) is not None:
         _show(result, as_json, quiet, full)
         return
     found = load(list(paths), domain=domain or None, **options).with_theta(theta)
@@ -110,7 +110,7 @@ def _show(result: Result, as_json: bool, quiet: bool, full: bool) -> None:
 
 
 def _in_parts(
-    paths: tuple[Path, ...], plain: bool, stream: bool, unreadable: Any, options: dict[str, Any]
+    paths: tuple[Path, ...], plain: bool, stream: bool, unreadable: Any, options: dict[str, Any], quiet: bool
 ) -> Result | None:
     """The scores of a large table that are the same without all of it in memory; None if it is another one."""
     used = {name: value for name, value in options.items() if value not in (None, (), [], False, "auto")}
@@ -126,7 +126,7 @@ def _in_parts(
 
     if not stream and not is_large(paths[0]):
         return None
-    return scored(paths[0], cut=cut, unreadable=unreadable, streamed=stream)
+    return scored(paths[0], cut=cut, unreadable=unreadable, streamed=stream, console=console(quiet))
 
 
 def _write_predictions(frame: pl.DataFrame, place: Path, force: bool) -> None:

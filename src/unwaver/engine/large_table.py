@@ -9,7 +9,7 @@ in a temporary folder: by the order in which clusters appear, or with --stream b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,7 @@ import polars as pl
 from unwaver.answers.columns import Origin, parquet_schema, polars_reads
 from unwaver.answers.given import complete
 from unwaver.answers.schema import BLOCK, REQUIRED
+from unwaver.console import Console, Progress
 from unwaver.errors import DataError, UsageError
 from unwaver.metrics.block import codes_of
 from unwaver.metrics.in_parts import ROW, NotInParts, Read, check_columns, scores_in_parts
@@ -47,12 +48,14 @@ def scored(
     unreadable: Unreadable | None = None,
     seed: int = 0,
     streamed: bool = False,
+    console: Console | None = None,
 ) -> Result | None:
     """The scores of a table, without its answers; None if it has to be read as a whole."""
     from unwaver.engine import folder
 
     try:
-        scores = _scores(path, cut or "exclude", unreadable or "violate", seed, streamed)
+        gather = partial(scores_in_parts, unreadable=unreadable or "violate", seed=seed, streamed=streamed)
+        scores = _scores(path, cut or "exclude", streamed, gather, console or Console())
     except NotInParts as e:
         if not streamed:
             return None
@@ -63,7 +66,11 @@ def scored(
     return Result(scores, {"versions": folder.versions(), **kept, **how})
 
 
-def _scores(path: Path, cut: CutMode, unreadable: Unreadable, seed: int, streamed: bool) -> list[Score]:
+Parts = Callable[[], Iterator[partial[pl.DataFrame]]]
+Gather = Callable[[Callable[[], Iterator[Read]]], list[Score]]
+
+
+def _scores(path: Path, cut: CutMode, streamed: bool, gather: Gather, console: Console) -> list[Score]:
     names = parquet_schema(path)
     missing = [name for name in REQUIRED if name not in names]
     if missing:
@@ -71,19 +78,30 @@ def _scores(path: Path, cut: CutMode, unreadable: Unreadable, seed: int, streame
         raise DataError(f"the table has no column {', '.join(missing)}", file=path, hint=hint)
     check_columns(names)
     by = "cluster" if "cluster" in names and _some_clusters(path) else "group"
-    gather = partial(scores_in_parts, unreadable=unreadable, seed=seed, streamed=streamed)
+    with TemporaryDirectory(prefix="unwaver-") as place, console.track("rows", _height(path)) as progress:
+        parts = _parts(path, Path(place), by, cut, streamed)
+        return gather(lambda: _tracked(parts(), progress))
+
+
+def _parts(path: Path, place: Path, by: str, cut: CutMode, streamed: bool) -> Parts:
     if _is_sorted(path, by):
-        return gather(lambda: _in_order(path, [by], cut))
-    within = [by, *_block_columns(path, names)]
+        return lambda: _in_order(path, [by], cut)
+    within = [by, *_block_columns(path)]
     if not streamed and _stand_together(path, within):
-        return gather(lambda: _in_order(path, within, cut))
-    with TemporaryDirectory(prefix="unwaver-") as name:
-        _divide(path, Path(name), _by_hash(path, by) if streamed else _by_rank(path, within))
-        return gather(lambda: _divided(path, Path(name), cut))
+        return lambda: _in_order(path, within, cut)
+    _divide(path, place, _by_hash(path, by) if streamed else _by_rank(path, within))
+    return lambda: _divided(path, place, cut)
 
 
-def _block_columns(path: Path, names: Mapping[str, Any]) -> list[str]:
+def _tracked(parts: Iterator[partial[pl.DataFrame]], progress: Progress) -> Iterator[Read]:
+    for part in parts:
+        yield part
+        progress(part.args[0].height)
+
+
+def _block_columns(path: Path) -> list[str]:
     """Columns that tell blocks apart: a cluster is one of its block."""
+    names = parquet_schema(path)
     plain = [name for name in BLOCK if name in names and (names[name] == pl.String or names[name].is_integer())]
     empty = polars_reads(path, lambda: pl.scan_parquet(path).select(pl.col(plain).null_count()).collect())
     return [name for name in plain if not empty[name].item()]
@@ -112,7 +130,7 @@ def _completed(frame: pl.DataFrame, cut: CutMode, origin: Origin) -> pl.DataFram
     return made
 
 
-def _in_order(path: Path, within: Sequence[str], cut: CutMode) -> Iterator[Read]:
+def _in_order(path: Path, within: Sequence[str], cut: CutMode) -> Iterator[partial[pl.DataFrame]]:
     """Slices that end where a cluster ends."""
     rest: pl.DataFrame | None = None
     last = _height(path)
@@ -194,7 +212,7 @@ def _divide(path: Path, place: Path, numbers: Numbers) -> None:
                 raise DataError(message, file=place, hint=hint) from None
 
 
-def _divided(path: Path, place: Path, cut: CutMode) -> Iterator[Read]:
+def _divided(path: Path, place: Path, cut: CutMode) -> Iterator[partial[pl.DataFrame]]:
     for folder in sorted(place.iterdir()):
         rows = pl.concat([pl.read_ipc(file) for file in sorted(folder.iterdir())])
         yield partial(_completed, rows, cut, Origin(str(path), rows=rows[ROW]))
