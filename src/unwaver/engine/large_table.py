@@ -10,6 +10,7 @@ in a temporary folder: by the order in which clusters appear, or with --stream b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -78,17 +79,18 @@ def _scores(path: Path, cut: CutMode, streamed: bool, gather: Gather, console: C
         raise DataError(f"the table has no column {', '.join(missing)}", file=path, hint=hint)
     check_columns(names)
     by = "cluster" if "cluster" in names and _some_clusters(path) else "group"
-    with TemporaryDirectory(prefix="unwaver-") as place, console.track("rows", _height(path)) as progress:
-        parts = _parts(path, Path(place), by, cut, streamed)
+    with ExitStack() as opened, console.track("rows", _height(path)) as progress:
+        parts = _parts(path, opened, by, cut, streamed)
         return gather(lambda: _tracked(parts(), progress))
 
 
-def _parts(path: Path, place: Path, by: str, cut: CutMode, streamed: bool) -> Parts:
+def _parts(path: Path, opened: ExitStack, by: str, cut: CutMode, streamed: bool) -> Parts:
     if _is_sorted(path, by):
         return lambda: _in_order(path, [by], cut)
     within = [by, *_block_columns(path)]
     if not streamed and _stand_together(path, within):
         return lambda: _in_order(path, within, cut)
+    place = Path(opened.enter_context(TemporaryDirectory(prefix="unwaver-")))
     _divide(path, place, _by_hash(path, by) if streamed else _by_rank(path, within))
     return lambda: _divided(path, place, cut)
 
