@@ -3,8 +3,8 @@
     unwaver score TABLE.parquet             10 million: at most 10.5 times as long as 1 million, and less than 4 GB
     unwaver score TABLE.parquet --stream    memory does not grow with the table
 
-Times are compared by the processor, as the machine may have other work. The one limit in seconds is on the clock, of
-a machine with two free cores. With `--huge`, also 30 million.
+Times are compared by the processor, as the machine may have other work. The one limit in seconds is on the clock,
+of a machine with two free cores. With `--huge`, also 30 million.
 """
 
 from __future__ import annotations
