@@ -96,7 +96,7 @@ class Result(Sequence[Score]):
         from unwaver.reports.in_python import broken_frame
 
         if self.answers is None:
-            hint = "unwaver.run and unwaver.score return results that have them"
+            hint = "unwaver.run and unwaver.score (without stream=True) return results that have them"
             raise UsageError("this result has scores and no answers", hint=hint)
         return broken_frame(self.answers, self.groups)
 

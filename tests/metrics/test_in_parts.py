@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import unwaver
 from unwaver.cli.main import cli
 from unwaver.engine import large_table
-from unwaver.errors import DataError
+from unwaver.errors import DataError, UsageError
 from unwaver.stats import MOST_UNITS, estimate
 from unwaver.stats.streamed import Sums, bundle_of, part_of
 
@@ -276,6 +276,20 @@ def test_what_a_stream_refuses(tmp_path: Path, monkeypatch: Any, change: Any, sa
     whole = run(str(path), "--json")
     if said is None:
         assert json.loads(whole.stdout)["scores"] == json.loads(done.stdout)["scores"]
+
+
+def test_a_stream_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.parquet"
+    frame_of(np.random.default_rng(3), 200, kinds=["semantic"]).write_parquet(path)
+    monkeypatch.setattr(large_table, "ROWS", 50)
+    result = unwaver.score(path, stream=True, unreadable="skip")
+    assert [asdict(score) for score in result] == as_one(path, unreadable="skip")
+    with pytest.raises(UsageError, match="scores and no answers"):
+        result.broken()
+    with pytest.raises(UsageError, match="--stream scores one"):
+        unwaver.score(path, stream=True, answer="reply")
+    with pytest.raises(UsageError, match="--stream scores one"):
+        unwaver.score({"group": [1]}, stream=True)
 
 
 def test_a_stream_needs_one_parquet_table(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import click
 from unwaver.cli.options import DOMAIN, FORCE, FULL, JSON, PATH, QUIET, THETA, UNREADABLE_OUT, answer_options
 from unwaver.cli.printing import console, emit
 from unwaver.cli.sections import option, section, verb
-from unwaver.errors import UnwaverError, UsageError
+from unwaver.errors import UnwaverError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,6 +74,7 @@ def command(
     of other tables. Of a job, the majority and each person have scores; JOB.toml,rater=r1 is one person.
     """
     from unwaver.engine.answer_options import check_answer_options
+    from unwaver.engine.large_table import scored_in_parts
     from unwaver.engine.load import load, score_loaded
 
     if domain := options.pop("domain"):
@@ -82,8 +83,10 @@ def command(
         domain = read_domains(domain)
     weights, unreadable, theta = options.pop("weights"), options.pop("unreadable"), options.pop("theta")
     check_answer_options(paths, **options)
-    plain = not (domain or theta or unreadable_out or predictions or weights == "published")
-    if (result := _in_parts(paths, plain, stream, unreadable, options, quiet)) is not None:
+    others = {**options, "domain": domain, "theta": theta, "weights": weights == "published", "cut": None}
+    others["out"] = unreadable_out or predictions
+    how = {"cut": options["cut"], "unreadable": unreadable, "stream": stream, "console": console(quiet)}
+    if (result := scored_in_parts(paths, others, **how)) is not None:
         _show(result, as_json, quiet, full)
         return
     found = load(list(paths), domain=domain or None, **options).with_theta(theta)
@@ -107,26 +110,6 @@ def _show(result: Result, as_json: bool, quiet: bool, full: bool) -> None:
     emit(result, as_json=as_json, quiet=quiet, full=full)
     if not result.is_complete and "people" not in result.run:  # nobody has to answer everything
         raise click.exceptions.Exit(3)
-
-
-def _in_parts(
-    paths: tuple[Path, ...], plain: bool, stream: bool, unreadable: Any, options: dict[str, Any], quiet: bool
-) -> Result | None:
-    """The scores of a large table that are the same without all of it in memory; None if it is another one."""
-    used = {name: value for name, value in options.items() if value not in (None, (), [], False, "auto")}
-    cut = used.pop("cut", None)
-    if stream and (len(paths) != 1 or paths[0].suffix != ".parquet" or used or not plain):
-        hint = (
-            "unwaver score TABLE.parquet --stream; of other options only --unreadable, --cut and those of output"
-        )
-        raise UsageError("--stream scores one .parquet table with the columns of unwaver", hint=hint)
-    if len(paths) != 1 or used or not plain or paths[0].suffix != ".parquet":
-        return None
-    from unwaver.engine.large_table import is_large, scored
-
-    if not stream and not is_large(paths[0]):
-        return None
-    return scored(paths[0], cut=cut, unreadable=unreadable, streamed=stream, console=console(quiet))
 
 
 def _write_predictions(frame: pl.DataFrame, place: Path, force: bool) -> None:

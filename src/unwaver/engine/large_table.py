@@ -9,7 +9,7 @@ in a temporary folder: by the order in which clusters appear, or with --stream b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,29 @@ def is_large(path: Path) -> bool:
     if path.suffix != ".parquet" or not path.is_file():
         return False
     return set(REQUIRED) <= set(parquet_schema(path)) and _height(path) >= LARGE
+
+
+def scored_in_parts(
+    paths: Sequence[Path],
+    others: Mapping[str, Any],
+    *,
+    cut: CutMode | None = None,
+    unreadable: Unreadable | None = None,
+    seed: int = 0,
+    stream: bool = False,
+    console: Console | None = None,
+) -> Result | None:
+    """What `scored` gives if the answers are one large table, or `stream` asks for it; else None. `others` are all
+    other options: with one of them, a table is read as a whole."""
+    used = any(value not in (None, (), [], {}, False, "auto") for value in others.values())
+    if len(paths) != 1 or paths[0].suffix != ".parquet" or used:
+        if stream:
+            hint = "unwaver score TABLE.parquet --stream; of other options only --unreadable and --cut"
+            raise UsageError("--stream scores one .parquet table with the columns of unwaver", hint=hint)
+        return None
+    if not stream and not is_large(paths[0]):
+        return None
+    return scored(paths[0], cut=cut, unreadable=unreadable, seed=seed, streamed=stream, console=console)
 
 
 def scored(

@@ -89,6 +89,7 @@ def score(
     domain: Mapping[str, str] | None = None,
     weights: Literal["published", "renormalised"] = "renormalised",
     theta: Sequence[float] = (),
+    stream: bool = False,
     **log_options: Any,
 ) -> Result:
     """Score existing answers: score("runs/first"), score(frame), score("samples_gsm8k.jsonl").
@@ -97,10 +98,19 @@ def score(
     role, label and, if known, gold); paths of tables or of other tools' logs; or a result. `log_options` are the
     fields of `unwaver.logs.LogOptions`: score("samples_x.jsonl", bucket="doc.problem"). cut="keep" scores answers
     that stopped at the token limit like any others. domain={"mnli": "in", "snli": "out"} averages fooling rates in
-    and out of domain; `theta` are the θ of C_S@θ.
+    and out of domain; `theta` are the θ of C_S@θ. stream=True scores a .parquet table in bounded memory, and the
+    result has no answers.
     """
     from unwaver.engine.answer_options import check_answer_options
 
+    if stream:
+        from unwaver.engine.large_table import scored_in_parts
+
+        others = {**log_options, "review": review, "agree": agree, "domain": domain, "theta": theta}
+        how: Any = {"cut": cut, "unreadable": unreadable, "seed": seed, "stream": True}
+        result = scored_in_parts(_paths(answers), {**others, "weights": weights == "published"}, **how)
+        assert result is not None
+        return result
     check_answer_options(_paths(answers), review=review, agree=agree, **log_options)
     found = load(answers, cut=cut, review=review, agree=agree, domain=domain, **log_options).with_theta(theta)
     return score_loaded(found, weights, unreadable, seed)
