@@ -23,7 +23,7 @@ import psycopg
 
 from unwaver.answers import beside_table, dialect_table, shared_tables, store
 from unwaver.answers.postgres_errors import explain, is_final, is_passing, is_starting
-from unwaver.answers.postgres_session import SCHEMA, Session
+from unwaver.answers.postgres_session import AMONG, SCHEMA, Session
 from unwaver.answers.store import VERSION, Result, Store
 from unwaver.answers.store_errors import BUSY_SECONDS
 from unwaver.console import silent
@@ -111,7 +111,7 @@ class PostgresStore(Store):
 
     def select(self, query: str, keys: Iterable[str]) -> list[Any]:
         keys = list(keys)
-        wanted = f"{query.removesuffix('IN')}= ANY(?)"
+        wanted = f"{query} {AMONG}"
         parts = [keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK)]
         return [row for part in parts for row in self._read(wanted, [part])]
 

@@ -26,6 +26,8 @@ OLDEST = 12  # version of the server
 HAS = f"""
 SELECT 1 FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = '{SCHEMA}' AND relname = ?
 """
+# a set of keys, whatever the server knows of the tables: with "= ANY(?)" it may compare every row with every key
+AMONG = "(SELECT unnest(?::text[]))"
 LOCK = 0x756E7776, 1  # what transactions of unwaver lock in a database: nobody else locks the same
 MARK = "\ufdd0"  # a noncharacter of Unicode
 IDLE_SECONDS = 60  # what a client may let others wait in the middle of a transaction
@@ -98,7 +100,8 @@ class Session:
         """In one order for all processes, so that two of them do not wait for one another."""
         sent = [[encoded(value) for value in row] for row in sorted(rows, key=lambda row: str(row[0]))]
         if sent and _DELETED.fullmatch(statement):  # at once
-            self._connection.execute(translated(statement).replace("%s", "ANY(%s)"), [[row[0] for row in sent]])
+            at_once = statement.replace("= ?", f"IN {AMONG}")
+            self._connection.execute(translated(at_once), [[row[0] for row in sent]])
         elif sent:
             with self._connection.cursor() as cursor:
                 cursor.executemany(translated(statement), sent)
