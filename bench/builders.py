@@ -35,7 +35,7 @@ BUILDERS: Mapping[str, Build] = {
     "surface_contraction": surface.surface_contraction(),
     "surface_number": surface.surface_number(),
     "surface_spelling": surface.surface_spelling(),
-    "surface_options": surface.surface_options(),
+    "options": surface.options(),
 }
 # SNLI has no additive set, so its hypotheses stand in for single texts
 OF_ONE_TEXT: Mapping[str, Build] = {"additive": additive(), "additive_all": additive(how="all")}

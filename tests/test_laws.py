@@ -15,6 +15,7 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -312,3 +313,44 @@ def test_no_module_hides_a_public_function(tmp_path: Path) -> None:
     names = {module.name for module in pkgutil.iter_modules(unwaver.__path__)}
     assert not names & {"run", "score", "compare", "gate", "report", "show", "build", "check"}
     assert importlib.import_module("unwaver.stats")
+
+
+# --- bench and torture, which tests run only in part ---------------------------------------------------------------
+
+
+SCRIPTS = sorted(path for name in ("bench", "torture") for path in (TESTS.parent / name).glob("*.py"))
+
+
+def unknown_names(name: str, text: str) -> list[str]:
+    """Names that a script takes from unwaver and that are not there."""
+    tree, modules, missing = ast.parse(text), {}, []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("unwaver"):
+            continue
+        for alias in node.names:
+            try:
+                found = getattr(importlib.import_module(str(node.module)), alias.name, None)
+                found = found or importlib.import_module(f"{node.module}.{alias.name}")
+            except ModuleNotFoundError as e:  # a library that is not installed here is another matter
+                if str(e.name).startswith("unwaver"):
+                    missing.append(f"{name}:{node.lineno}: {node.module}.{alias.name}")
+                continue
+            if isinstance(found, ModuleType):
+                modules[alias.asname or alias.name] = found
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = modules.get(node.value.id)
+            if module is not None and not hasattr(module, node.attr):
+                missing.append(f"{name}:{node.lineno}: {node.value.id}.{node.attr}")
+    return missing
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_bench_and_torture_use_names_that_are_there(script: Path) -> None:
+    assert not unknown_names(script.name, script.read_text())
+
+
+def test_an_unknown_name_is_seen() -> None:
+    text = "from unwaver.variants import surface\nfrom unwaver.types import Itm\nsurface.surface_options()\n"
+    found = ["x.py:2: unwaver.types.Itm", "x.py:3: surface.surface_options"]
+    assert unknown_names("x.py", text) == found
