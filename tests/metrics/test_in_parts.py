@@ -300,3 +300,5 @@ def test_a_stream_needs_one_parquet_table(tmp_path: Path) -> None:
     missing = tmp_path / "m.parquet"
     pl.DataFrame({"group": [1], "label": ["a"]}).write_parquet(missing)
     assert "no column kind, role" in str(run(str(missing), "--stream").exception)
+    assert "there is no such file" in str(run(str(tmp_path / "none.parquet"), "--stream").exception)
+    assert "there is no such file" in str(run(str(tmp_path / "none.parquet")).exception)

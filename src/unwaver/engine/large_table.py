@@ -60,6 +60,8 @@ def scored_in_parts(
             hint = "unwaver score TABLE.parquet --stream; of other options only --unreadable and --cut"
             raise UsageError("--stream scores one .parquet table with the columns of unwaver", hint=hint)
         return None
+    if stream and not paths[0].is_file():
+        raise DataError("there is no such file", file=paths[0], hint="give a .parquet table")
     if not stream and not is_large(paths[0]):
         return None
     return scored(paths[0], cut=cut, unreadable=unreadable, seed=seed, streamed=stream, console=console)
